@@ -3,11 +3,11 @@
     python -m bench.functions
     python -m bench.functions --peers --rounds 1
 
-Records of a text of 50 to 145 bytes, or of two numbers, batches of 256, one core, nothing but the
-function to do: so what surrounds the call shows.  Each contender is a process of its own, in turns,
-as the loader makes batches of the next epoch ahead: a peer in the same process would pay for them.
-`alone` calls the function with dicts that are there, and does nothing with its results.  A figure
-is the least, then the median, of the passes of all rounds.
+Records of a text of 50 to 145 bytes, or of two numbers, in batches of 256, on one core.  Nothing
+else is done, so that the cost around the call shows.  Contenders take turns in processes of their
+own: the loader makes batches of the next epoch ahead, for which a peer in the same process would
+pay.  `alone` calls the function with dicts made before, and drops the results.  The figures are the
+least and the median of the passes of all rounds.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def columns_of(function: Function) -> dict[str, Any]:
     return {"text": [b"word " * (10 + i % 20) for i in range(ROWS)]}
 
 
-# ---- Contenders: functions of a function, which give what an epoch iterates over ----------------
+# ---- Contenders: for a function, what an epoch iterates over ------------------------------------
 
 
 def ours(function: Function) -> Iterable[Any]:

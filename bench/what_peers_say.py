@@ -440,20 +440,23 @@ def pyflowdata_says(case: Case) -> str:
         return str(loader.report()).partition("\n\n")[0]
 
 
+# Each with its title on the page.
 PEERS = {
-    "torch": torch_says, "tf": tf_says, "ray": ray_says, "spdl": spdl_says,
-    "dali": dali_says, "pyflowdata": pyflowdata_says,
+    "torch": ("torch", torch_says), "tf": ("tf.data", tf_says), "ray": ("Ray Data", ray_says),
+    "spdl": ("SPDL", spdl_says), "dali": ("DALI", dali_says),
+    "pyflowdata": ("pyflowdata", pyflowdata_says),
 }  # fmt: skip
 
 
+# ---- The page -----------------------------------------------------------------------------------
+
 PAGE = pathlib.Path(__file__).parents[1] / "docs" / "speed" / "peers_say.md"
-TITLES = {"torch": "torch", "tf": "tf.data", "ray": "Ray Data", "spdl": "SPDL", "dali": "DALI"}
 
 
-def write(peer: str, name: str, said: str) -> None:
+def write(title: str, name: str, said: str) -> None:
     """Replaces the text of a peer in the section of a case."""
     page = PAGE.read_text()
-    begin = page.index(f"\n{TITLES.get(peer, peer)}:\n", page.index(f"\n## {name}\n"))
+    begin = page.index(f"\n{title}:\n", page.index(f"\n## {name}\n"))
     begin = page.index("```text\n", begin) + len("```text\n")
     PAGE.write_text(page[:begin] + said.rstrip() + page[page.index("\n```", begin) :])
 
@@ -461,13 +464,14 @@ def write(peer: str, name: str, said: str) -> None:
 def main(peer: str, names: list[str]) -> None:
     is_written = "--write" in names
     names = [name for name in names if name != "--write"]
+    title, says = PEERS[peer]
     for name in names or CASES:
         begin = time.perf_counter()
         with contextlib.redirect_stdout(sys.stderr):
-            said = PEERS[peer](CASES[name])
+            said = says(CASES[name])
         print(f"==== {name}: {time.perf_counter() - begin:.1f} s\n{said}\n", flush=True)
         if is_written:
-            write(peer, name, said)
+            write(title, name, said)
 
 
 if __name__ == "__main__":

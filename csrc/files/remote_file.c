@@ -186,7 +186,7 @@ pfd_status pfd_remote_fail(pfd_error *err, int32_t status, int32_t reason, const
 
 /* ---- What Python installs -------------------------------------------------------------------- */
 
-static void begin_waits(void)
+static void init_conditions(void)
 {
     pfd_cond_init(&came);
     pfd_cond_init(&arrived);
@@ -210,13 +210,13 @@ static void begin_child(void)
     urgent.size = ahead.size = looks.size = in_flight = 0;
     plans = NULL;
     counts = (pfd_fetch_counts){0};
-    begin_waits();
+    init_conditions();
     unlock_after_fork();
 }
 
 static void prepare(void)
 {
-    begin_waits();
+    init_conditions();
     (void)pthread_atfork(lock_before_fork, unlock_after_fork, begin_child);
 }
 
@@ -749,7 +749,8 @@ static pfd_status check_waiting(const pfd_remote_file *self, uint8_t asked,
     return err->status;
 }
 
-/* Without a loader's bounds, as while a data set is described, Python tells. */
+/* Whether a signal came.  Without a loader's bounds, as while a data set is opened, Python is
+ * asked. */
 static int32_t is_interrupted(const pfd_bounds *bounds)
 {
     const pfd_bounds own = {.is_interrupted = calls.is_interrupted};
@@ -830,7 +831,7 @@ pfd_status pfd_remote_file_read(pfd_remote_file *self, int64_t offset, int64_t s
     return PFD_OK;
 }
 
-/* Waits for a block, but not once another thread has written to *ends. */
+/* Waits for a block until another thread makes *ends 1. */
 static pfd_status wait_for_block(pfd_remote_file *self, int64_t block, const int32_t *ends,
                                  pfd_error *err)
 {

@@ -18,8 +18,8 @@
 
 typedef struct pfd_remote_file pfd_remote_file;
 
-/* Whether reads of this thread may wait for a store, as they do at first.  If not, a read of a
- * block that is not there asks for it, and fails. */
+/* Whether reads of this thread may wait for a store, as they may at first.  If not, a read of a
+ * block that is not in the cache asks for the block and fails. */
 void pfd_remote_set_waits(int32_t waits);
 
 /* How many bytes are asked for ahead of those that are read: a part of the cache's budget. */

@@ -203,7 +203,7 @@ static known_object *find_known(const pfd_store_objects *self, object_key key)
     return place && place->key.second ? place : NULL;
 }
 
-/* The same of an object of which something will be known; NULL: out of memory. */
+/* The same, and takes a place for the object if it has none; NULL: out of memory. */
 static known_object *add_known(pfd_store_objects *self, const char *url)
 {
     object_key key = key_of(url);
@@ -216,8 +216,8 @@ static known_object *add_known(pfd_store_objects *self, const char *url)
     return found;
 }
 
-/* Drops objects whose turn is before `turn`, and forgets, of those from then on, the first ones
- * that were taken. */
+/* Closes the files that no row has taken of objects whose turn is before `turn`.  The first entry
+ * of the ring is then of a file that is still there. */
 static void drop_asked(pfd_store_objects *self, int64_t turn)
 {
     for (; self->num_asked > 0; self->first_asked++, self->num_asked--) {
@@ -260,18 +260,14 @@ static void set_facts(sample_object *object, int64_t size, const char *tag)
     object->is_known = 1;
 }
 
-/* Notes what the row of a listed object says of its version, or else the source knows of it; and
- * with `takes` takes what was asked for ahead (lock held). */
-static void note_own(pfd_store_objects *self, const pfd_whole_file *file, int32_t takes,
+/* Notes the version that the row of a listed object names, or else the one that the source reads
+ * (lock held). */
+static void note_own(const pfd_store_objects *self, const pfd_whole_file *file,
                      sample_object *object)
 {
-    known_object *known = self ? find_known(self, key_of(file->url)) : NULL;
+    const known_object *known = self ? find_known(self, key_of(file->url)) : NULL;
     if (file->tag) set_facts(object, file->size, file->tag);
     else if (known && known->tag) set_facts(object, known->size, known->tag);
-    if (!known || !known->file || !takes) return;
-    object->file = known->file;
-    known->file = NULL;
-    drop_asked(self, known->turn - out_of_turn);
 }
 
 /* Whether it is to be found out what is known of a row's object. */
@@ -283,14 +279,14 @@ static int32_t is_unknown(const pfd_whole_file *file, const sample_object *objec
 /* Notes what is known of the versions of objects, without a request: what the source saw first, and
  * of the others what the process saw since its last opening. */
 static void note_facts(pfd_store_objects *self, const pfd_compute_args *args,
-                       const pfd_whole_file *files, int32_t takes, sample_object *objects)
+                       const pfd_whole_file *files, sample_object *objects)
 {
-    int64_t n = 0, known = 0;
+    int64_t n = 0, num_noted = 0;
     pfd_error ignored = {.struct_size = sizeof ignored};
     char **urls = args->host->alloc(args->scratch, args->num_rows * (int64_t)sizeof *urls);
     if (self) pthread_mutex_lock(&self->lock);
     for (int64_t i = 0; i < args->num_rows; i++)
-        if (files[i].url) note_own(self, &files[i], takes, &objects[i]);
+        if (files[i].url) note_own(self, &files[i], &objects[i]);
     if (self) pthread_mutex_unlock(&self->lock);
     for (int64_t i = 0; urls && i < args->num_rows; i++)
         if (is_unknown(&files[i], &objects[i])) urls[n++] = (char *)(uintptr_t)files[i].url;
@@ -299,7 +295,7 @@ static void note_facts(pfd_store_objects *self, const pfd_compute_args *args,
     if (!facts || pfd_remote_look_for(urls, n, PFD_LOOK_KNOWN, facts, &ignored) != PFD_OK) return;
     for (int64_t i = 0; i < args->num_rows; i++) {
         if (!is_unknown(&files[i], &objects[i])) continue;
-        objects[i].facts = facts[known++];
+        objects[i].facts = facts[num_noted++];
         objects[i].is_known = objects[i].facts.size >= 0;
     }
 }
@@ -329,7 +325,7 @@ static void ask_for_later(pfd_store_objects *self, const pfd_whole_file *file,
 static void ask_ahead(pfd_store_objects *self, const pfd_compute_args *args,
                       const pfd_whole_file *files, sample_object *objects)
 {
-    note_facts(self, args, files, 0, objects);
+    note_facts(self, args, files, objects);
     pthread_mutex_lock(&self->lock);
     for (int64_t i = 0; i < args->num_rows; i++)
         if (files[i].url) ask_for_later(self, &files[i], &objects[i]);
@@ -344,11 +340,11 @@ static void drop_all_asked(pfd_store_objects *self)
     pthread_mutex_unlock(&self->lock);
 }
 
-int32_t pfd_whole_files_need(pfd_store_objects *known, const pfd_whole_file_finder *finder,
+int32_t pfd_whole_files_need(pfd_store_objects *store, const pfd_whole_file_finder *finder,
                              const int64_t *ordinals, int64_t n, pfd_scratch *scratch)
 {
-    if (known && n < 0) drop_all_asked(known);
-    if (!known || n <= 0) return known != NULL;
+    if (store && n < 0) drop_all_asked(store);
+    if (!store || n <= 0) return store != NULL;
     pfd_error ignored = {.struct_size = sizeof ignored};
     pfd_record *records = finder->host->alloc(scratch, n * (int64_t)sizeof *records);
     const pfd_compute_args args = {.struct_size = sizeof args, .host = finder->host,
@@ -363,18 +359,33 @@ int32_t pfd_whole_files_need(pfd_store_objects *known, const pfd_whole_file_find
     for (int64_t i = 0; are_found && i < n; i++)
         if (finder->find(&args, i, &files[i], &ignored) != PFD_OK) files[i] = (pfd_whole_file){0};
     if (are_found && name_objects(&args, files, &ignored) == PFD_OK)
-        ask_ahead(known, &args, files, objects);
+        ask_ahead(store, &args, files, objects);
     free(objects);
     return 1;
 }
 
 /* ---- Rows of objects */
 
+static void take_asked(pfd_store_objects *self, const pfd_compute_args *args,
+                       const pfd_whole_file *files, sample_object *objects)
+{
+    pthread_mutex_lock(&self->lock);
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        known_object *known = files[i].url ? find_known(self, key_of(files[i].url)) : NULL;
+        if (!known || !known->file) continue;
+        objects[i].file = known->file;
+        known->file = NULL;
+        drop_asked(self, known->turn - out_of_turn);
+    }
+    pthread_mutex_unlock(&self->lock);
+}
+
 /* Takes those that were asked for ahead, and asks for the others, all together. */
-static void ask_for_objects(pfd_store_objects *known, const pfd_compute_args *args,
+static void ask_for_objects(pfd_store_objects *store, const pfd_compute_args *args,
                             const pfd_whole_file *files, sample_object *objects)
 {
-    note_facts(known, args, files, 1, objects);
+    if (store) take_asked(store, args, files, objects);
+    note_facts(store, args, files, objects);
     for (int64_t i = 0; i < args->num_rows; i++)
         if (files[i].url && !objects[i].file) ask_for(&files[i], &objects[i], &objects[i].file);
 }
@@ -415,12 +426,12 @@ static pfd_status keep_version(pfd_store_objects *self, const sample_reading *of
     return pfd_error_set_reason(err, PFD_REASON_ENVIRONMENT);
 }
 
-static pfd_status read_object(pfd_store_objects *known, const sample_reading *self,
+static pfd_status read_object(pfd_store_objects *store, const sample_reading *self,
                               sample_object *object, pfd_bytes *out, pfd_error *err)
 {
     const pfd_compute_args *args = self->args;
     PFD_TRY(find_object(self, object, err));
-    PFD_TRY(keep_version(known, self, &object->facts, err));
+    PFD_TRY(keep_version(store, self, &object->facts, err));
     int64_t size = object->facts.size;
     if (size == 0) return fail_sample(self, "is empty", err);
     if (!object->file)
@@ -508,31 +519,31 @@ static pfd_status read_file(const sample_reading *self, pfd_bytes *out, pfd_erro
     return status;
 }
 
-static pfd_status read_all(pfd_store_objects *known, const pfd_compute_args *args,
+static pfd_status read_all(pfd_store_objects *store, const pfd_compute_args *args,
                            const pfd_whole_file *files, sample_object *objects, pfd_bytes *out,
                            pfd_error *err)
 {
     for (int64_t row = 0; row < args->num_rows; row++) {
         const sample_reading self = {args, row, &files[row]};
-        PFD_TRY(files[row].url ? read_object(known, &self, &objects[row], &out[row], err)
+        PFD_TRY(files[row].url ? read_object(store, &self, &objects[row], &out[row], err)
                                : read_file(&self, &out[row], err));
     }
     return PFD_OK;
 }
 
 pfd_status pfd_whole_files_read(const pfd_compute_args *args, const pfd_whole_file *files,
-                                pfd_store_objects *known, pfd_bytes *out, pfd_error *err)
+                                pfd_store_objects *store, pfd_bytes *out, pfd_error *err)
 {
     int32_t any = 0;
     for (int64_t i = 0; i < args->num_rows && !any; i++) any = files[i].url != NULL;
-    if (!any) return read_all(known, args, files, NULL, out, err);
+    if (!any) return read_all(store, args, files, NULL, out, err);
     PFD_TRY(name_objects(args, files, err));
     size_t rows = (size_t)args->num_rows;
     sample_object *objects = calloc(rows, sizeof *objects);
     if (!objects)
         return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for %zu objects", rows);
-    ask_for_objects(known, args, files, objects);
-    pfd_status status = read_all(known, args, files, objects, out, err);
+    ask_for_objects(store, args, files, objects);
+    pfd_status status = read_all(store, args, files, objects, out, err);
     for (size_t i = 0; i < rows; i++) pfd_remote_file_close(objects[i].file);
     free(objects);
     return status;

@@ -21,9 +21,9 @@ typedef struct pfd_whole_file {
     int64_t size;            /* of that version, in bytes */
 } pfd_whole_file;
 
-/* What a source knows of the objects in stores: their versions, which stay those that were seen
- * first, and which ones were asked for and not yet read.  Its methods may be called by any thread,
- * but for free().  It takes about 120 bytes for each object that was read. */
+/* What a source knows of the objects in stores: the version of each that it saw first, which is the
+ * only one that it reads, and the objects that were asked for and not yet read.  Its methods may be
+ * called by any thread, but for free().  It takes about 120 bytes for each object that was read. */
 typedef struct pfd_store_objects pfd_store_objects;
 pfd_store_objects *pfd_store_objects_create(void); /* NULL: out of memory */
 void pfd_store_objects_free(pfd_store_objects *self); /* accepts NULL */
@@ -38,18 +38,18 @@ typedef struct pfd_whole_file_finder {
                        pfd_error *err);
 } pfd_whole_file_finder;
 
-/* need() of op.h: asks for the objects of records, as far as there is room for them.  `known` NULL:
+/* need() of op.h: asks for the objects of records, as far as there is room for them.  `store` NULL:
  * none is in a store. */
-int32_t pfd_whole_files_need(pfd_store_objects *known, const pfd_whole_file_finder *finder,
+int32_t pfd_whole_files_need(pfd_store_objects *store, const pfd_whole_file_finder *finder,
                              const int64_t *ordinals, int64_t n, pfd_scratch *scratch);
 
-/* Reads the files of all rows, files[i] of row i; `known` NULL: nothing is known of objects.
+/* Reads the files of all rows, files[i] of row i; `store` NULL: nothing is known of objects.
  * ERRORS  Of a row.  PFD_CORRUPT_DATA: the file is empty, or the path leads to no file and was not
  *         listed.  PFD_IO and PFD_OUT_OF_MEMORY: it cannot be read, as core/system_calls.h says, it
  *         changed while it was read, it was listed and is no longer there, or it is an object in
  *         another version than the one that was read first. */
 pfd_status pfd_whole_files_read(const pfd_compute_args *args, const pfd_whole_file *files,
-                                pfd_store_objects *known, pfd_bytes *out, pfd_error *err);
+                                pfd_store_objects *store, pfd_bytes *out, pfd_error *err);
 
 /* The files and bytes of all rows, for pfd_whole_files_read(); NULL: out of memory. */
 pfd_whole_file *pfd_whole_files_alloc(const pfd_compute_args *args, pfd_bytes **out);

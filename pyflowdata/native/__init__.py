@@ -283,6 +283,7 @@ def exception(status: int, err: CData) -> Error:
     return failure
 
 
+# For waits of C in the main thread, which ask it now and then.
 IS_INTERRUPTED = ffi.callback("int32_t(void *)", look_for_signals, onerror=end_pause, error=1)
 
 

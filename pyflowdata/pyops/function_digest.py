@@ -67,7 +67,7 @@ _FILLING = {  # methods of containers that change them
     "add", "append", "appendleft", "clear", "difference_update", "discard", "extend", "insert",
     "move_to_end", "pop", "popitem", "popleft", "remove", "reverse", "setdefault", "sort", "update",
 }  # fmt: skip
-_MADE_BY_PROGRAM = 1 << 9  # a type's flag: it was made while the program ran
+_HEAP_TYPE = 1 << 9  # a flag of classes: it was made while the program ran
 _NAMES_ANY = {"__dict__", "vars", "getattr", "asdict", "astuple", "fields", "__slots__"}
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -93,7 +93,7 @@ def _is_known(thing: types.FunctionType | type) -> bool:
     if isinstance(thing, types.FunctionType):  # a decorator may have set its __module__
         module = thing.__globals__.get("__name__")
     elif module == "builtins" and getattr(builtins, thing.__name__, None) is not thing:
-        return not thing.__flags__ & _MADE_BY_PROGRAM  # as by exec(), where no name is given
+        return not thing.__flags__ & _HEAP_TYPE  # as by exec(), where no name is given
     return is_library(module) or str(module).partition(".")[0] == _OWN
 
 
@@ -179,7 +179,7 @@ def _given_program() -> tuple[str, frozenset[types.CodeType]]:
     except (SyntaxError, ValueError):
         return "", frozenset()
     for code in found:  # which grows
-        found += codes_in(code)
+        found += _codes_in(code)
     return text, frozenset(found)
 
 
@@ -223,21 +223,27 @@ def _parameters(code: types.CodeType) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + has_more]
 
 
-def codes_in(code: types.CodeType) -> list[types.CodeType]:
+def _codes_in(code: types.CodeType) -> list[types.CodeType]:
     """The code of the functions that are written in this code, but not within another function."""
     return [one for one in code.co_consts if isinstance(one, types.CodeType)]
 
 
+def codes_of(statement: ast.stmt, code: types.CodeType) -> list[types.CodeType]:
+    """The code of the functions in a statement, compiled as if it stood where `code` does: in its
+    file, with its free variables."""
+    tree = ast.parse(f"def around({', '.join(code.co_freevars)}): pass")
+    tree.body[0].body = [statement]  # type: ignore[attr-defined]
+    (around,) = _codes_in(compile(tree, code.co_filename, "exec", dont_inherit=True))
+    return _codes_in(around)
+
+
 def is_code_of(code: types.CodeType, one: Definition) -> bool:
     """Whether a definition, compiled, is this code."""
-    tree = ast.parse(f"def around({', '.join(code.co_freevars)}): pass")
-    body = ast.copy_location(ast.Expr(one), one) if isinstance(one, ast.Lambda) else one
-    tree.body[0].body = [body]  # type: ignore[attr-defined]
-    (around,) = codes_in(compile(tree, code.co_filename, "exec", dont_inherit=True))
+    statement = ast.copy_location(ast.Expr(one), one) if isinstance(one, ast.Lambda) else one
     return any(
         (each.co_code, each.co_names, repr(each.co_consts)) ==
             (code.co_code, code.co_names, repr(code.co_consts))
-        for each in codes_in(around)
+        for each in codes_of(statement, code)
     )  # fmt: skip
 
 

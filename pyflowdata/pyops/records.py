@@ -26,7 +26,7 @@ from ..nodes import Blob
 from ..ragged import Ragged
 from ..words.plain_text import no_field
 from ..words.remedies import similar
-from .function_digest import Definition, codes_in, is_code_of, source_of
+from .function_digest import Definition, codes_of, is_code_of, source_of
 from .op import function_place, given_by_host, name_of
 from .row_function import RowFunction, as_bytes, by_keyword, check_keywords, is_bytes
 from .str_comparisons import refuse_str
@@ -364,7 +364,9 @@ class RecordFunction(RowFunction):
         self.types: list[RowType] = []
         self._names: tuple[str, ...] = ()  # of the last result; (): the outputs
         # Made here, as CPython 3.11 cannot parse in several threads.
-        self._expressions = _expressions_loop(function, self.fields)
+        self._expressions: _ExpressionsLoop | None = None
+        with contextlib.suppress(_UnknownUse, RecursionError):  # some have hundreds of terms
+            self._expressions = _expressions_loop(function, self.fields)
         super().__init__(function, keywords, are_bytes)
 
     @property
@@ -487,8 +489,8 @@ class RecordFunction(RowFunction):
         rows = columns[0] if len(columns) == 1 else zip(*columns, strict=True)
         own = None if has_keywords or self.has_index else self._expressions
         try:
-            if own and own.names == {*outputs} and own.code is self.function.__code__:
-                appends = {name: one.append for name, one in zip(outputs, made, strict=True)}
+            if own and {*own.names} == {*outputs} and own.code is self.function.__code__:
+                appends = [made[outputs.index(name)].append for name in own.names]
                 own.loop(rows, appends, made[0].__len__, before_row, type, _CONSTANTS, _copied)
             else:
                 taken = self._taken(call, outputs, _CALLS, has_keywords=has_keywords)
@@ -751,34 +753,35 @@ def _loop(
 
 
 _EXPRESSIONS = """
-def around({free}):
-    def loop(_pfd_rows, _pfd_appends, _pfd_count, _pfd_before_row, _pfd_type, _pfd_constants,
-             _pfd_kept):
-        _pfd_left = 0
-        {begun}
-        for {row} in _pfd_rows:
-            if not _pfd_left:
-                _pfd_left = _pfd_before_row(_pfd_count())
-            _pfd_left -= 1
-            {computed}
-            {kept}
-            {appended}
+def _pfd_loop(_pfd_rows, _pfd_appends, _pfd_count, _pfd_before_row, _pfd_type, _pfd_constants,
+              _pfd_kept):
+    _pfd_left = 0
+    {appends}, = _pfd_appends
+    for {row} in _pfd_rows:
+        if not _pfd_left:
+            _pfd_left = _pfd_before_row(_pfd_count())
+        _pfd_left -= 1
+        {taken}, = _pfd_expressions
+        {kept}
+        {appended}
 """
+# They have variables of their own, or set some.
 _SCOPES = (
     ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr
 )  # fmt: skip
 
 
 class _Expressions(ast.NodeTransformer):
-    """Puts variables in place of the fields of a record; refuses what needs the function itself."""
+    """Puts variables in place of the fields of a record; refuses what differs in another function,
+    such as dir(), which lists its variables."""
 
     def __init__(self, record: str, fields: Iterable[str]) -> None:
         self._record = record
         self._variables: dict[Any, str] = {name: f"_pfd_v{i}" for i, name in enumerate(fields)}
 
     def visit(self, node: ast.AST) -> Any:
-        is_own = isinstance(node, ast.Name) and node.id.startswith("_pfd_")
-        if isinstance(node, _SCOPES) or is_own or getattr(node, "id", "") in ("dir", "super"):
+        name = getattr(node, "id", "")
+        if isinstance(node, _SCOPES) or name.startswith("_pfd_") or name in ("dir", "super"):
             raise _UnknownUse
         if isinstance(node, ast.Subscript) and getattr(node.value, "id", "") == self._record:
             variable = self._variables.get(getattr(node.slice, "value", None))
@@ -788,12 +791,12 @@ class _Expressions(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def of_dict(self, source: Definition) -> dict[str, ast.expr]:
-        """The expressions in the dict that a function of one argument only returns."""
+        """The expressions in the dict that a function returns, if it does nothing else."""
         body = source.body if isinstance(source.body, list) else [ast.Return(source.body)]
-        if len(body) > 1 and isinstance(getattr(body[0], "value", None), ast.Constant):
+        if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
             body = body[1:]  # without the docstring
-        value = getattr(body[0], "value", None)
-        if len(body) > 1 or not isinstance(body[0], ast.Return) or not isinstance(value, ast.Dict):
+        value = getattr(body[0], "value", None) if body else None
+        if len(body) != 1 or not isinstance(body[0], ast.Return) or not isinstance(value, ast.Dict):
             raise _UnknownUse
         found: dict[str, ast.expr] = {}
         for place, (key, one) in enumerate(zip(value.keys, value.values, strict=True)):
@@ -812,59 +815,53 @@ class _ExpressionsLoop(NamedTuple):
 
     Attributes:
         code: The code of the function.
-        names: The fields that it returns.
+        names: The fields that it returns, in the order in which the loop appends their values.
     """
 
     code: types.CodeType
-    names: frozenset[str]
+    names: tuple[str, ...]
     loop: Callable[..., Any]
 
 
 def _expressions_loop(
     function: Callable[..., Any], fields: Sequence[str]
-) -> _ExpressionsLoop | None:
-    """The loop for a function that takes the record alone, and only returns a dict whose keys are
-    written in it, perhaps after `**record`.  Errors in it show the function's file and line.
+) -> _ExpressionsLoop:
+    """The loop for a function that takes only the record, and does nothing but return a dict with
+    literal keys, perhaps after `**record`.  Errors in the loop show the function's file and line.
 
-    Returns:
-        None: It is another function, or its code is not that of its source.
+    Raises:
+        _UnknownUse: It is another function, or its code is not that of its source.
     """
     source = source_of(function) if isinstance(function, types.FunctionType) else None
     if source is None or uses_of(function) is None or isinstance(source, ast.AsyncFunctionDef):
-        return None
+        raise _UnknownUse
     code = function.__code__
-    try:
-        found = _Expressions(code.co_varnames[0], fields).of_dict(source)
-    except _UnknownUse:
-        return None
+    found = _Expressions(code.co_varnames[0], fields).of_dict(source)
     if not found or len(code.co_varnames) > 1 or not is_code_of(code, source):
-        return None
+        raise _UnknownUse
 
-    def listed(form: str, between: str) -> str:
-        return between.join(form.format(i=i, name=name) for i, name in enumerate(found))
+    def listed(form: str, between: str = ", ") -> str:
+        return between.join(form.format(i=i) for i in range(len(found)))
 
-    line = "\n" + " " * 12
     tree = ast.parse(_EXPRESSIONS.format(
-        free=", ".join(code.co_freevars),
         row=", ".join(f"_pfd_v{i}" for i in range(len(fields))),
-        begun=listed("_pfd_a{i} = _pfd_appends[{name!r}]", "; "),
-        computed=listed("_pfd_t{i} = _pfd_e{i}", line),
+        appends=listed("_pfd_a{i}"),
+        taken=listed("_pfd_t{i}"),
         kept=listed("if _pfd_type(_pfd_t{i}) not in _pfd_constants: "
-                    "_pfd_t{i} = _pfd_kept(_pfd_t{i})", line),
-        appended=listed("_pfd_a{i}(_pfd_t{i})", line),
+                    "_pfd_t{i} = _pfd_kept(_pfd_t{i})", "\n        "),
+        appended=listed("_pfd_a{i}(_pfd_t{i})", "; "),
     ))  # fmt: skip
-    written = {f"_pfd_e{i}": one for i, one in enumerate(found.values())}
-    for node in [*ast.walk(tree)]:
+    expressions = ast.Tuple([*found.values()], ast.Load())
+    for node in [*ast.walk(tree), expressions]:
         ast.copy_location(node, source)
-        if isinstance(node, ast.Assign):
-            node.value = written.get(getattr(node.value, "id", ""), node.value)
-    (around,) = codes_in(compile(tree, code.co_filename, "exec", dont_inherit=True))
-    (made,) = codes_in(around)
+        if isinstance(node, ast.Assign) and getattr(node.value, "id", "") == "_pfd_expressions":
+            node.value = expressions
+    (made,) = codes_of(tree.body[0], code)
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
     closure = tuple(cells[name] for name in made.co_freevars)
     made = made.replace(co_name=code.co_name)
     loop = types.FunctionType(made, function.__globals__, code.co_name, None, closure)
-    return _ExpressionsLoop(code, frozenset(found), loop)
+    return _ExpressionsLoop(code, tuple(found), loop)
 
 
 # Types whose values do not change; the scalars are those of NumPy.

@@ -572,7 +572,8 @@ def _short(failure: BaseException) -> str:
 
 @dataclass
 class _Silence:
-    """Failures of a store in a row, of whichever requests: they are tried until one time."""
+    """Failures of a store without an answer in between, whichever requests they are of: the times
+    of the first and of the last one, in seconds of time.monotonic()."""
 
     since: float
     last: float
@@ -580,12 +581,12 @@ class _Silence:
 
 _FORGOTTEN = 60.0  # seconds after a failure; a try and the pause before it take less
 _JUST_NOW = 1.0
-_silences: dict[str, _Silence] = {}  # of stores that gave no answer since, by host
+_silences: dict[str, _Silence] = {}  # by host
 
 
-def _silent_since(url: str, begin: float) -> float:
-    """Notes a failure of a request whose first one was at `begin`; since when there was no answer,
-    to it or to all."""
+def _note_failure(url: str, begin: float) -> float:
+    """Notes a failure; returns since when the store has given no answer, either to this request,
+    which was first sent at `begin`, or to all requests."""
     now = time.monotonic()
     with _lock:
         silence = _silences.get(_host(url))
@@ -621,8 +622,8 @@ def _failed(url: str, seconds: float, last: BaseException | None) -> FileError:
 
 def _tried(call: Callable[[], _T], url: str, pauses: tuple[float, ...]) -> _T:
     """The result of a call.  A failure that may pass is tried again with these pauses, the last
-    one again and again, until the store has given no answer for as long as all of them: the time
-    counts for all requests together, so that who waits for several is told as soon."""
+    one again and again, until the store has given no answer for the sum of the pauses.  This time
+    counts for all requests together, so that waiting for several requests takes no longer."""
     global retries
     begin, limit = time.monotonic(), sum(pauses)
     if _is_given_up(url, limit):
@@ -638,7 +639,7 @@ def _tried(call: Callable[[], _T], url: str, pauses: tuple[float, ...]) -> _T:
         if error is not None:
             _note_answer(url)
             raise error from last
-        since = _silent_since(url, begin)
+        since = _note_failure(url, begin)
         left = since + limit - time.monotonic()
         if left <= 0:
             break

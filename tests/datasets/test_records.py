@@ -158,7 +158,11 @@ def test_expressions_in_a_loop_give_what_calls_give(tmp_path, monkeypatch):
         return {**r, "z": r["y"] * three, "w": r["text"].upper() + b"%d" % r["y"]}
 
     path = tmp_path / "with_other_names.py"
-    path.write_text('type = len = lambda one: 7\ndef f(r):\n    return {"z": len(r["text"])}\n')
+    path.write_text(
+        'type = len = lambda one: 7\nloop = [*range(99)]\n'
+        'def f(r):\n    return {"z": len(r["text"]), "w": loop[r["y"]]}\n'
+        f'def long(r):\n    return {{"z": r["y"]{" + 1" * 400}}}\n'
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     import with_other_names
 
@@ -166,6 +170,7 @@ def test_expressions_in_a_loop_give_what_calls_give(tmp_path, monkeypatch):
     for function in (
         documented,
         with_other_names.f,
+        with_other_names.long,
         lambda r: {"z": r["y"] * HALF + three if len(r["text"]) > 2 else -1.0},
         lambda r: {"x": r["x"] + r["x"], "z": len(f"{r['y']}")},
         lambda r, by=2: {"z": r["y"] * by},
@@ -187,6 +192,22 @@ def test_expressions_in_a_loop_give_what_calls_give(tmp_path, monkeypatch):
     mapped = data.map(f).batch(SIZE)["z"]
     f.__code__ = (lambda r: {"z": r["y"] + 2}).__code__  # as tools that load modules again do
     assert batches(mapped)[0].tolist() == [i + 2 for i in range(SIZE)]
+
+    def counted(r):
+        seen["n"] += 1
+        return {"z": r["y"] * 2}
+
+    def nothing(r):
+        return None
+        return {"z": r["y"]}
+
+    seen = {"n": 0}
+    batches(data.map(counted, outputs={"z": "int64"}).batch(SIZE)["z"])
+    assert seen["n"] >= SIZE  # and those of batches ahead
+    for function in (nothing, lambda r: {"z": (yield r["y"])}):
+        wrong = data.map(function, outputs={"z": "int64"}).batch(SIZE)["z"]
+        with pytest.raises(flow.UserFunctionError, match="must return a dict"):
+            batches(wrong)
 
 
 def test_types_may_be_given():

@@ -236,14 +236,14 @@ HEAD = """# Planted bottlenecks
 
 {all} loaders that were made slow for one reason each, on a quiet machine and beside two programs
 that compute all the time, on {processors} processors. At the first try, the report named the
-planted cause and the advice that is tried for {named[0]} of them on the quiet machine,
-{named[2]} on the busy one; the advice made {harmed[0]} and {harmed[2]} slower.
-Of {healthy} loaders that keep up with training, {peaceful[0]} and {peaceful[2]} were called so.
-*Expected* is the report's bound for
-any remedy of the cause, on the quiet machine; *quiet* and *busy* are how many times as many steps
-or records a second came with the advice taken, and what was named where that was something else.
-The loaders are in `examples/slow_loaders.py` and `tests/reports/planted_cases.py`. This page was
-written by
+planted cause and the advice that is tried for {named[0]} of them on the quiet machine and for
+{named[2]} on the busy one; the advice made {harmed[0]} and {harmed[2]} slower. Of {healthy} loaders
+that keep up with training, {peaceful[0]} and {peaceful[2]} were reported to do so.
+
+*Expected* is the report's bound for any remedy of the cause, on the quiet machine. *Quiet* and
+*busy* are how many times as many steps or records a second came with the advice taken; a cause in
+brackets was named in place of the planted one. The loaders are in `examples/slow_loaders.py` and
+`tests/reports/planted_cases.py`. This page was written by
 
     PLANTED=page make test-reports
 

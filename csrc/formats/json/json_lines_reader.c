@@ -3,6 +3,7 @@
 #include "core/op_parts.h"
 #include "files/file_stream.h"
 #include "formats/json/json_fields.h"
+#include "pyflowdata/pyflowdata.h"
 #include "sources/text.h"
 #include "sources/wrapped_source.h"
 
@@ -237,7 +238,8 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_json_lines_reader = {
-    PFD_READER(PFD_READS_FILES, outputs),
+    /* a call learns the order of the members */
+    PFD_READER(PFD_READS_FILES | PFD_COSTLY_CALLS, outputs),
     .name = "JSONLinesReader",
     .doc = "Reads fields of JSON Lines files, in which each line is a JSON object, or of files "
            "that are one array of objects, of any layout. Each element of fields becomes an "

@@ -1139,7 +1139,7 @@ typedef struct pfd_remote_calls {
     int32_t (*list)(const char *pattern, void *list, pfd_error *err);
     /* Copies the index that lies beside n files to a local path; *found 0: there is none. */
     int32_t (*bring)(const char *const *files, int64_t n, const char *path, int32_t *found);
-    int32_t (*is_interrupted)(void *unused); /* of pfd_loader_options, where there is no loader */
+    int32_t (*is_interrupted)(void *unused); /* as in pfd_loader_options, for waits of no loader */
 } pfd_remote_calls;
 
 void pfd_remote_install(const pfd_remote_calls *calls);
@@ -1151,8 +1151,8 @@ pfd_status pfd_remote_set_folder(const char *path, int64_t budget, pfd_error *er
 int32_t pfd_path_is_remote(const char *path); /* it is an address: SCHEME://, but not file:// */
 pfd_status pfd_remote_listed(void *list, const char *url, pfd_error *err);
 
-/* Waits until the blocks of a range, which lies in the object, are in the cache.  PFD_CANCELLED:
- * another thread has made *ends 1 before. */
+/* Waits until the blocks of a range, which is within the object, are in the cache.  PFD_CANCELLED:
+ * another thread made *ends 1, which ends the wait. */
 pfd_status pfd_remote_warm(const char *url, int64_t offset, int64_t size, const int32_t *ends,
                            pfd_error *err);
 

@@ -62,7 +62,7 @@ typedef struct pfd_data_reader {
     char *index_path;              /* path of one of the indexes; "": in memory */
     char *notice;                  /* what users should be warned of, a sentence a line */
     struct pfd_blocks_ahead *blocks_ahead; /* NULL: nothing that it reads is remote */
-    int32_t is_in_store; /* some of its files are, or what its records name: rows may wait */
+    int32_t is_in_store; /* some of its files, or what its records name: rows may wait for it */
     int32_t has_need; /* the source has objects that the host does not know of: need() of op.h */
     _Atomic int64_t *windows_ahead; /* for each lane: the window that was entered last, see
                                        read_ahead(); NULL: no window shuffle of files */
@@ -171,7 +171,8 @@ void pfd_data_reader_read_ahead(pfd_data_reader *reader, int64_t epoch, int64_t 
  * pfd_data_reader_asked(), which may give the next batch. */
 int32_t pfd_data_reader_begin_ask(pfd_data_reader *reader, int64_t now, int64_t *batch);
 int32_t pfd_data_reader_asked(pfd_data_reader *reader, int64_t *batch);
-/* The next batch is at another place in the order; no thread works on a batch. */
+/* Drops what was asked for ahead: the next batch is at another place in the order.  No thread works
+ * on a batch. */
 void pfd_data_reader_jump(pfd_data_reader *reader);
 
 /* Plans which blocks the batches of about an epoch need, so that the cache drops the blocks that

@@ -512,8 +512,8 @@ static int32_t wait_for_change(pfd_loader *l, int64_t deadline_ns)
     return is_in_time;
 }
 
-/* Work that may wait for a store is for the pool: the caller would not take a batch that is ready
- * meanwhile. */
+/* Whether rows may wait for a store.  Such work is left to the pool: a caller in such a wait does
+ * not take a batch that has become ready. */
 static int32_t may_wait(const pfd_loader *l)
 {
     int32_t found = 0;

@@ -41,7 +41,8 @@ static const double other_rate = 1.3, other_use = 0.15; /* CHANGE of them are an
 static const double certain = 3; /* standard errors */
 static const double recent = 0.3; /* weight of a period in recent shares */
 /* Periods of work that trials may lose: for each period, and in addition; what a period of a trial
- * counts beside its loss; the most that a better one makes up for, as chance makes some worse. */
+ * costs beside its loss; the most that a better one is credited, since chance makes some better and
+ * some worse. */
 static const double earned = 0.02, credit = 2, toll = 0.02, most_made_up = 0.3;
 
 void pfd_autotune_open(pfd_autotune *t, const pfd_tune_bounds *bounds)
@@ -562,7 +563,7 @@ static double num_computing(const pfd_autotune *t)
 }
 
 /* Threads that are often without work, and otherwise wait in line for a processor longer than they
- * compute, may cost more than they do: so many of them as need half of their time for all of it. */
+ * compute, may cost more than they do. As many are tried as would compute half of their time. */
 static int32_t choose_threads_of_cheap_work(pfd_autotune *t, const pfd_tune_period *period)
 {
     double needed = at_least(ceil(2 * num_computing(t)), 1);
@@ -571,11 +572,28 @@ static int32_t choose_threads_of_cheap_work(pfd_autotune *t, const pfd_tune_peri
            choose_fewer_threads(t, (int32_t)needed, period);
 }
 
+/* Many more threads come with more batches ahead: where batches take unequal times, others are made
+ * while the program waits for a slow one. */
+static int32_t choose_more_threads(pfd_autotune *t, const pfd_tune_period *period)
+{
+    const pfd_tune_bounds *bounds = &t->bounds;
+    const pfd_tune_way *way = &t->ways[PFD_TUNE_MORE_THREADS];
+    int32_t may_be_many = num_computing(t) < hardly && way->pause == BASE_PAUSE; /* at once */
+    int32_t more = t->num_threads + (may_be_many ? 7 * t->num_threads : way->stride);
+    int32_t factor = t->factor;
+    if (may_be_many && bounds->tunes_prefetch && factor < PFD_MOST_FACTOR) factor *= 2;
+    if (t->num_threads < bounds->usual_threads) more = smallest(more, bounds->usual_threads);
+    more = smallest(more, bounds->most_threads);
+    if (!bounds->tunes_threads) more = t->num_threads;
+    t->state = more > t->num_threads ? PFD_TUNING_TRIED : PFD_TUNING_AT_MOST;
+    if (more <= t->num_threads || is_resting(t, PFD_TUNE_MORE_THREADS)) return 0;
+    return try(t, PFD_TUNE_MORE_THREADS, more, factor, period);
+}
+
 /* Threads at a lock take turns: together they compute for about as long as one thread could. If
  * they do, fewer of them are tried first.  More threads help if a processor would be there for
  * them: on a machine whose processors others use, those that there are wait longer in line for one
- * than for anything else.  With many more threads, batches ahead become more, too: where batches
- * take unequal times, others are made while the program waits for a slow one. */
+ * than for anything else. */
 static int32_t choose_threads(pfd_autotune *t, const pfd_tune_period *period)
 {
     static const double one_turn = 0.5, one_and_some = 1.3;
@@ -589,19 +607,7 @@ static int32_t choose_threads(pfd_autotune *t, const pfd_tune_period *period)
                         (take_turns || t->num_threads > bounds->usual_threads);
     t->state = PFD_TUNING_COMPUTING;
     if (take_turns && computing < one_and_some && choose_fewer_threads(t, 1, period)) return 1;
-    if (may_more) {
-        const pfd_tune_way *way = &t->ways[PFD_TUNE_MORE_THREADS];
-        int32_t may_be_many = computing < hardly && way->pause == BASE_PAUSE; /* at once */
-        int32_t more = t->num_threads + (may_be_many ? 7 * t->num_threads : way->stride);
-        int32_t is_even = !may_be_many || !bounds->tunes_prefetch || t->factor >= PFD_MOST_FACTOR;
-        if (t->num_threads < bounds->usual_threads && more > bounds->usual_threads)
-            more = bounds->usual_threads;
-        if (more > bounds->most_threads) more = bounds->most_threads;
-        if (!bounds->tunes_threads) more = t->num_threads;
-        t->state = more > t->num_threads ? PFD_TUNING_TRIED : PFD_TUNING_AT_MOST;
-        if (more > t->num_threads && !is_resting(t, PFD_TUNE_MORE_THREADS))
-            return try(t, PFD_TUNE_MORE_THREADS, more, is_even ? t->factor : 2 * t->factor, period);
-    }
+    if (may_more && choose_more_threads(t, period)) return 1;
     return may_fewer ? choose_fewer_threads(t, 1, period) : 0;
 }
 

@@ -122,7 +122,7 @@ void pfd_kit_try_places(pfd_kit_call *call, const pfd_kit_source *source, const 
 void pfd_kit_try_blocks(pfd_kit_call *call, const pfd_kit_source *source)
 {
     if (!source->methods.blocks || !source->methods.at || source->size < 0) return;
-    int64_t n = -1, last = 0;
+    int64_t n = -1, i = 0;
     pfd_kit_enter(call, "blocks()", NULL);
     const int64_t *first = source->methods.blocks(source->self, &n);
     pfd_kit_left(call);
@@ -134,24 +134,21 @@ void pfd_kit_try_blocks(pfd_kit_call *call, const pfd_kit_source *source)
         return;
     }
     call->reading = "array of blocks()";
-    int32_t begins = first[0] == 0;
-    int64_t wrong = -1;
-    for (int64_t i = 0; i < n && wrong < 0; i++)
-        if (first[i + 1] <= first[i]) wrong = i;
-    last = first[n];
+    int32_t has_all = first[0] == 0 && first[n] == source->size;
+    while (i < n && first[i] < first[i + 1]) i++;
     call->reading = NULL;
-    if (!begins || last != source->size)
+    if (!has_all)
         pfd_kit_report(call->run, "block-numbers",
                        "the %" PRId64 " blocks of blocks() are of records %" PRId64 " to %" PRId64
                        "; they must have all %" PRId64 " records: the first number is 0, and the "
                        "last one that of all records",
-                       n, first[0], last, source->size);
-    else if (wrong >= 0)
+                       n, first[0], first[n], source->size);
+    else if (i < n)
         pfd_kit_report(call->run, "block-numbers",
                        "blocks() says that block %" PRId64 " begins with record %" PRId64
                        " and the next one with record %" PRId64 "; the numbers must rise: each "
                        "record is in one block",
-                       wrong, first[wrong], first[wrong + 1]);
+                       i, first[i], first[i + 1]);
 }
 
 /* ---- need() ---------------------------------------------------------------------------------- */
@@ -173,7 +170,7 @@ void pfd_kit_try_need(pfd_kit_call *call, const pfd_kit_source *source, const in
     (void)source->methods.need(source->self, copy, n, scratch->scratch);
     pfd_kit_left(call);
     pfd_kit_scratch_reset(scratch, call->run, "need()");
-    if (ordinals[0] % 2) { /* the others come without such a call in between */
+    if (ordinals[0] % 2) { /* so that need() is called again both with and without this before */
         pfd_kit_enter(call, "need()", NULL);
         (void)source->methods.need(source->self, NULL, -1, NULL);
         pfd_kit_left(call);
