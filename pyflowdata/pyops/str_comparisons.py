@@ -269,11 +269,15 @@ class _Comparisons(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
-        form = self._value(node.left)
-        if isinstance(node.op, ast.Mod) and isinstance(form, str) and "%r" not in form:
-            right = node.right
-            self._note_written(node, *(right.elts if isinstance(right, ast.Tuple) else [right]))
-        self.generic_visit(node)
+        left: ast.expr = node
+        while isinstance(left, ast.BinOp):  # a sum of hundreds of terms is as many levels
+            one, left = left, left.left
+            form = self._value(left) if isinstance(one.op, ast.Mod) else None
+            if isinstance(form, str) and "%r" not in form:
+                right = one.right
+                self._note_written(one, *(right.elts if isinstance(right, ast.Tuple) else [right]))
+            self.visit(one.right)
+        self.visit(left)
 
     def _note_written(self, node: ast.AST, *values: ast.expr) -> None:
         """Notes the first of these values that is a text, of those that a node puts into a str."""
