@@ -421,22 +421,17 @@ static int32_t fits(const pfd_arrow_column *column, const pfd_row_type *type)
 /* The type of a column as a user writes it. */
 static const char *written_type(const pfd_arrow_column *column, char *out, size_t capacity)
 {
-    if (pfd_arrow_is_bytes(column)) return "bytes";
-    return pfd_format_field_type(&column->type, out, capacity);
+    if (!pfd_arrow_is_bytes(column)) return pfd_format_field_type(&column->type, out, capacity);
+    (void)snprintf(out, capacity, "bytes");
+    return out;
 }
 
 /* A default that a column can have, as a user writes it. */
 static const char *default_of(const pfd_arrow_column *column)
 {
     if (pfd_arrow_is_bytes(column) || pfd_is_ragged(&column->type)) return "=";
-    switch (column->type.dtype) {
-        case PFD_BOOL: return "=false";
-        case PFD_INT8:
-        case PFD_INT16:
-        case PFD_INT32:
-        case PFD_INT64: return "=-1";
-        default: return pfd_dtype_is_float(column->type.dtype) ? "=nan" : "=0";
-    }
+    if (column->type.dtype == PFD_BOOL) return "=false";
+    return pfd_dtype_is_float(column->type.dtype) ? "=nan" : "=0";
 }
 
 pfd_status pfd_arrow_column_find(const pfd_host *host, const pfd_file *file,
@@ -444,7 +439,7 @@ pfd_status pfd_arrow_column_find(const pfd_host *host, const pfd_file *file,
                                  int32_t *words, pfd_arrow_column *out, pfd_error *err)
 {
     int32_t at = 0;
-    char asked[256], stored[256];
+    char asked[256], stored[256], or_nulls[700] = "";
     const pfd_field_spec *spec = &output->spec;
     *out = (pfd_arrow_column){0};
     PFD_TRY(follow_path(host, file, schema, output, out, &at, err));
@@ -464,14 +459,18 @@ pfd_status pfd_arrow_column_find(const pfd_host *host, const pfd_file *file,
         return PFD_OK;
     }
     if (fits(out, &output->type)) return PFD_OK;
+    (void)written_type(out, stored, sizeof stored);
+    if (!output->has_default)
+        (void)snprintf(or_nulls, sizeof or_nulls, ", or '%.*s:%s%s' if it has nulls",
+                       (int)spec->key_size, spec->key, stored, default_of(out));
     return host->fail_attr(
         err, "columns", file, PFD_INVALID_ARGUMENT,
-        ": the column of '%.200s' is %s here and cannot be read %s%s; write '%.*s:%s%s'",
+        ": the column of '%.200s' is %s here and cannot be read %s%s; write '%.*s:%s%s'%s",
         output->element, pfd_arrow_type_name(&schema->fields[at]),
         spec->has_type ? "as " : "without a type",
         spec->has_type ? pfd_format_field_type(&output->type, asked, sizeof asked) : "",
-        (int)spec->key_size, spec->key, written_type(out, stored, sizeof stored),
-        output->has_default ? default_of(out) : "");
+        (int)spec->key_size, spec->key, stored, output->has_default ? default_of(out) : "",
+        or_nulls);
 }
 
 /* ---- Columns, where the user left them out --------------------------------------------------- */

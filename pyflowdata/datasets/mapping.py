@@ -484,7 +484,9 @@ def chosen(blobs: Mapping[str, Blob], names: Sequence[str]) -> list[str]:
         return list(blobs)
     if not names:
         raise InvalidArgumentError(
-            f"map: no fields were named, and there are {len(blobs)}: {', '.join(blobs)}"
+            f"map: no fields were named, and there are {len(blobs)}: {', '.join(blobs)}; name "
+            f"those that the function takes after it, as map(function, {next(iter(blobs))!r}); a "
+            "function of records is mapped on the data set, before its .batch(n)"
         )
     return _checked(blobs, names)
 

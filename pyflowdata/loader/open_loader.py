@@ -46,7 +46,9 @@ from .reader_advice import (
     advise_on_batches,
     repeating_orders,
     warn_of_equal_orders,
+    warn_of_left_out,
     warn_of_readers,
+    warn_of_two_orders,
 )
 from .shares import find_share
 from .state import ENDLESS, Reader, make_state, read_state, was_in_loop
@@ -391,6 +393,8 @@ class OpenLoader:
         self.observation = Observation(self)
         warn_of_readers(self.readers)
         warn_of_equal_orders(blobs)
+        warn_of_two_orders(blobs, self.readers)
+        warn_of_left_out(blobs)
         advise_on_batches(blobs, self.readers)
         self.repeating = repeating_orders(blobs, self.readers)
 

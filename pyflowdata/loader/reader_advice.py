@@ -11,6 +11,9 @@ from ..native.calling_line import is_ours, warn_program_once
 from ..native import lib
 from ..nodes import Blob, Node
 from ..nodes.node import nodes_of, reader_nodes
+from ..nodes.objects import Object
+from ..nodes.registry import HOST_OUTPUTS
+from ..nodes.tables import Table
 from ..words.plain_text import counted
 from .graph_digest import draws_at_random
 from .state import Reader
@@ -33,16 +36,57 @@ def advise_on_batches(blobs: Iterable[Blob], readers: Sequence[Reader]) -> None:
         return
     for node, reader in _pairs(blobs, readers):
         if not node.op.is_view and "batch_size" not in node.values:
+            field = _field_of(node, blobs)
             warn_program_once(
                 "batch_size",
                 UserWarning(
                     f"{reader.name}: batch_size is left out, so that a batch has "
-                    f"{reader.batch_size} record; give the reader batch_size=32, or the number "
-                    "that you want."
+                    f"{reader.batch_size} record; "
+                    + (f'take data.batch(32)["{field}"]' if field else "give the reader "
+                       "batch_size=32")
+                    + ", or the number that you want."
                 ),
             )
             return
 
+
+def _field_of(reader: Node, blobs: Iterable[Blob]) -> str:
+    """The field of a data set that a program has taken from a reader; "": the reader is its own."""
+    taken = [*blobs, *(one for node in nodes_of(blobs) for one in node.inputs)]
+    own = [one for one in taken if one.node is reader and type(one) is not Blob]
+    return own[0].name.rpartition("/")[2] if own else ""
+
+
+def warn_of_left_out(blobs: Iterable[Blob]) -> None:
+    """Warns once of the columns of files that are no fields, where a program takes all fields and
+    has named none: it believes that it has all columns.
+
+    The callers are those of `advise_on_batches`.
+    """
+    if is_ours(sys._getframe(3)):
+        return
+    blobs = list(blobs)
+    nodes = nodes_of(blobs)
+    said = tuple(dict.fromkeys(one for node in nodes for one in node.left_out))
+    if not said:
+        return
+    used = {*blobs, *(one for node in nodes for one in node.inputs)}
+    ports = [one for node in nodes if node.op.is_reader or node.op.is_view for one in node.outputs]
+    if any(one not in used and one.name.rpartition("/")[2] not in HOST_OUTPUTS for one in ports):
+        return
+    more = f"; and {len(said) - _MOST_COLUMNS} more" * (len(said) > _MOST_COLUMNS)
+    warn_program_once(
+        ("left out", said),
+        UserWarning(
+            "the records come without some columns of their files. Left out: "
+            f"{'; '.join(said[:_MOST_COLUMNS])}{more}. Name the columns that you want in fields= "
+            "of flow.open(), or in the list of the reader: a named one is read, or an error says "
+            "why not, and this warning ends."
+        ),
+    )
+
+
+_MOST_COLUMNS = 6  # named in a warning
 
 Advice = tuple[tuple[Hashable, str], ...]  # warnings, each given once for its key
 
@@ -183,6 +227,58 @@ def _warn_of_equal(node: Node, view: Node) -> None:
             "the graph. Give one of the two another seed=."
         ),
     )
+
+
+def warn_of_two_orders(blobs: Iterable[Blob], readers: Sequence[Reader]) -> None:
+    """Warns once of batches of one source in two orders beside each other: a row of one field then
+    belongs to another record than that row of another field.
+    """
+    nodes = reader_nodes(blobs)
+    if len(nodes) != len(readers) or len(nodes) < 2:
+        return
+    seen: dict[tuple[object, int], tuple[object, Reader]] = {}
+    for node, reader in zip(nodes, readers, strict=True):
+        below = nodes_of(node.inputs)
+        sources = frozenset(_source_of(one) for one in below if one.op.is_reader)
+        own = _order_of_batches(node, [one for one in below if one.op.is_view], reader)
+        order, other = seen.setdefault((sources, reader.records), (own, reader))
+        if below and order != own:
+            warn_program_once(
+                ("two orders", sources),
+                UserWarning(
+                    f"{other.name} and {reader.name} read one source in two orders, so that the "
+                    "rows of their fields belong to different records. Take all fields from one "
+                    'batch: batches = data.batch(n), then batches["x"] and batches["y"]. For pairs '
+                    "of different records write data.zip(other).batch(n)."
+                ),
+            )
+
+
+def _source_of(reader: Node) -> object:
+    """Equal for readers of the same files."""
+    files = reader.values.get("files")
+    return (reader.op.name, *files) if isinstance(files, list) else reader
+
+
+def _order_of_batches(node: Node, views: Sequence[Node], reader: Reader) -> object:
+    """Equal for batches whose rows are the same records."""
+    is_shuffled = reader.spec.get("random_shuffle") == "true"
+    draws = any(draws_at_random(one) and one.values.get("seed", -1) == -1 for one in views)
+    return (
+        reader.seed if is_shuffled or draws else 0,
+        reader.shuffle,
+        reader.spec.get("order_key") if is_shuffled else "",
+        [(one.op.name, one.name, _order_attrs(one)) for one in views],
+    )
+
+
+def _order_attrs(view: Node) -> dict[str, object]:
+    """The attrs of a view without those of its fields; tables as their contents."""
+    return {
+        name: value.value.array.tobytes()
+        if isinstance(value, Object) and isinstance(value.value, Table) else value
+        for name, value in view.values.items() if name != "fields"
+    }  # fmt: skip
 
 
 def _warn_of(reader: Reader, what: str, text: str) -> None:

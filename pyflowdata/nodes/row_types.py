@@ -176,7 +176,7 @@ def row_type(what: str, given: Any) -> RowType:
         raise InvalidArgumentError(
             f"{what} = {shown(given)}; it must be a dtype, for rows that are numbers, or dtype and "
             f"shape of a row, like ('float32', (3,)) or 'float32[3]', with None or ? for what "
-            f"varies from row to row; dtypes: {', '.join(NUMBERS)}"
+            f"varies from row to row, or 'bytes' for bytes and texts; dtypes: {', '.join(NUMBERS)}"
         ) from None
     return RowType(found, sizes)
 

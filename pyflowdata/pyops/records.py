@@ -143,9 +143,16 @@ def holds_texts(blob: Blob) -> bool:
     return is_bytes(RowType(blob.dtype, blob.shape[1:]))
 
 
-def fields_read(function: Callable[..., Any], blobs: Mapping[str, Blob]) -> list[str]:
-    """The fields that a function of records needs; at least one."""
-    refuse_str(function, {name for name, blob in blobs.items() if holds_texts(blob)})
+def fields_read(
+    function: Callable[..., Any], blobs: Mapping[str, Blob], *, is_batched: bool = False
+) -> list[str]:
+    """The fields that a function of records needs; at least one.
+
+    Args:
+        is_batched: Its record has columns of several records.
+    """
+    texts = {name for name, blob in blobs.items() if holds_texts(blob)}
+    refuse_str(function, texts, is_batched=is_batched)
     uses = uses_of(function)
     if uses is None:
         return list(blobs)
@@ -933,7 +940,7 @@ def record_function(
         outputs: As in `map()`.
     """
     own = {name: blobs[name] for name in names[: len(names) - has_index]}
-    fields = fields_read(function, own)
+    fields = fields_read(function, own, is_batched=at_once > 0)
     uses = uses_of(function)
     extra: tuple[str, ...] | None = ()
     if uses is None and outputs is not None:

@@ -1,17 +1,20 @@
-"""Comparisons of texts with a str, with None, or row by row with bytes.
+"""Comparisons of texts with a str, with None, or row by row with bytes; and texts that are put into
+a str.
 
 A text in a record is bytes, which are never equal to a str, and Python gives no error for that;
-they have no order with a str either.  The text of a null is b"", so no text is None.  A row of a
-column of texts is an array, which NumPy takes as unequal to any bytes.
+they have no order with a str either.  In a str they stand as "b'...'", with the quotes.  The text
+of a null is b"", so no text is None.  A row of a column of texts is an array, which NumPy takes as
+unequal to any bytes.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 import types
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import InvalidArgumentError
@@ -23,6 +26,8 @@ _KEEPS_BYTES = ("lower", "upper", "strip", "lstrip", "rstrip", "title", "removep
 
 _ORDERS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 _TURNED = str.maketrans("<>", "><")
+# Calls that say something to a person, of Python, logging and warnings.
+_SAYS = ("print", "debug", "info", "warn", "warning", "error", "exception", "critical", "log")
 _REMEDIES = {
     str: "compares bytes with a str, {why}, as a text of a record is bytes: write b'...', or "
     "decode() it, or give an expression in text, as where('{field} {sign} \"a\"')",
@@ -31,6 +36,8 @@ _REMEDIES = {
     bytes: "compares an array with bytes, which are never equal, as rows of a column of texts are "
     "arrays of uint8: write a function of a record, as lambda r: b'...' in r['{field}'], or "
     "compare the column, {field} == b'...'",
+    ast.JoinedStr: "makes a str with b'...', its b and quotes, as a text of a record is bytes: "
+    "write {sign}.decode(), or {sign}!r in an f-string where these are wanted",
 }
 
 
@@ -40,17 +47,20 @@ def refuse_str(
     by_place: Sequence[str] | None = None,
     *,
     of_columns: bool = False,
+    is_batched: bool = False,
 ) -> None:
-    """Refuses a function whose source compares a text of a record with a str or with None.
+    """Refuses a function whose source compares a text of a record with a str or with None, or puts
+    it into a str.
 
     Args:
         texts: The fields that are texts.
         by_place: The fields that are its arguments; None: the first argument is the record.
         of_columns: The arguments are columns of fields, which have their names: it is refused if it
             compares a row of a column of texts.
+        is_batched: The record has a list of texts for each field of texts.
 
     Raises:
-        InvalidArgumentError: It names the comparison, and what to write.
+        InvalidArgumentError: It names the expression, and what to write.
     """
     if not isinstance(function, types.FunctionType) or (source := source_of(function)) is None:
         return
@@ -58,7 +68,7 @@ def refuse_str(
     optional = set(own[len(own) - len(source.args.defaults) :])  # None in other calls
     named = {arg: field for arg, field in zip(own, by_place or (), strict=False) if field in texts}
     record = own[0] if by_place is None and own and not of_columns else ""
-    looked = _Comparisons(function, source, record, texts, named, optional)
+    looked = _Comparisons(function, source, record, texts, named, optional, is_batched)
     if of_columns:
         looked.look_at_rows(source, texts & {*own})
     body = [source.body] if isinstance(source, ast.Lambda) else source.body
@@ -78,13 +88,13 @@ class _Comparisons(ast.NodeVisitor):
     """The walk of `refuse_str()`.
 
     Attributes:
-        found: The first comparison, as source, its field, a key of `_REMEDIES`, and "==" or the
-            sign of an order; None: there is none.
+        found: The first expression to refuse, as source, its field, a key of `_REMEDIES`, and "=="
+            or the sign of an order, or the text as source; None: there is none.
     """
 
     def __init__(
         self, function: types.FunctionType, source: ast.AST, record: str, fields: set[str],
-        texts: Mapping[str, str], optional: set[str],
+        texts: Mapping[str, str], optional: set[str], is_batched: bool,
     ) -> None:  # fmt: skip
         self._closure, self._globals = _closure_of(function), function.__globals__
         self._bound = Counter(
@@ -106,7 +116,9 @@ class _Comparisons(ast.NodeVisitor):
             name: value for name, value in own.items()
             if self._bound[name] == 1 and name not in texts and name != record
         }  # fmt: skip
-        self._optional = optional
+        self._optional, self._is_batched = optional, is_batched
+        self._is_said = False
+        self._columns: dict[str, str] = {}  # variable -> the field whose list of texts it is
         self._rows: dict[str, str] = {}  # variable -> the column of texts of whose rows it is one
         self.found: tuple[str, str, type, str] | None = None
 
@@ -123,7 +135,7 @@ class _Comparisons(ast.NodeVisitor):
     def _field(self, node: ast.AST) -> str | None:
         """The field whose text a node is; None: the node is not the text of a field."""
         if isinstance(node, ast.Name):
-            return self._texts.get(node.id)
+            return self._texts.get(node.id) or self._columns.get(node.id)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr == "get" and node.args:
                 return self._field_at(node.func.value, node.args[0])
@@ -134,7 +146,43 @@ class _Comparisons(ast.NodeVisitor):
             return None
         if isinstance(node.slice, ast.Slice):
             return self._field(node.value)
+        return self._field_at(node.value, node.slice) or self._column(node.value)
+
+    def _column(self, node: ast.AST) -> str | None:
+        """The field whose list of texts a node is; None: it is none, or the texts come one by one.
+        """
+        if not self._is_batched:
+            return None
+        if isinstance(node, ast.Name):
+            return self._columns.get(node.id)
+        if isinstance(node, ast.Call):
+            is_get = isinstance(node.func, ast.Attribute) and node.func.attr == "get"
+            return self._field(node) if is_get else None
+        if not isinstance(node, ast.Subscript):
+            return None
+        if isinstance(node.slice, ast.Slice):
+            return self._column(node.value)
         return self._field_at(node.value, node.slice)
+
+    def _rows_in(self, target: ast.expr, values: ast.expr) -> dict[str, str]:
+        """The variables that are texts in a loop over values: a column, `zip` or `enumerate`."""
+        if isinstance(values, ast.Call) and isinstance(values.func, ast.Name):
+            parts = target.elts if isinstance(target, ast.Tuple) else []
+            if values.func.id == "enumerate":
+                parts = parts[1:]
+            elif values.func.id != "zip":
+                return {}
+            found = [self._rows_in(*one) for one in zip(parts, values.args, strict=False)]
+            return {name: field for rows in found for name, field in rows.items()}
+        field = self._column(values)
+        return {target.id: field} if field is not None and isinstance(target, ast.Name) else {}
+
+    @contextlib.contextmanager
+    def _inside(self, texts: Mapping[str, str]) -> Iterator[None]:
+        """A scope whose own variables are these texts."""
+        around, self._texts = self._texts, {**self._texts, **texts}
+        yield
+        self._texts = around
 
     def _field_at(self, value: ast.expr, key: ast.expr) -> str | None:
         """The field that a key takes out of a value; None: it is no text of the record."""
@@ -182,8 +230,60 @@ class _Comparisons(ast.NodeVisitor):
             if isinstance(target, ast.Name) and self._bound[target.id] == 1:
                 self._locals[target.id] = value
                 if field is not None:
-                    self._texts[target.id] = field
+                    own = self._texts if self._column(node.value) is None else self._columns
+                    own[target.id] = field
         self.generic_visit(node)
+
+    def visit_For(self, node: ast.For) -> None:
+        rows = self._rows_in(node.target, node.iter)
+        self._texts.update({name: one for name, one in rows.items() if self._bound[name] == 1})
+        self.generic_visit(node)
+
+    def _visit_comprehension(
+        self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+    ) -> None:
+        rows: dict[str, str] = {}
+        for one in node.generators:
+            rows |= self._rows_in(one.target, one.iter)
+        with self._inside(rows):
+            self.generic_visit(node)
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _visit_comprehension
+
+    def visit_Raise(self, node: ast.Raise) -> None:
+        self._visit_said(node)
+
+    def visit_Assert(self, node: ast.Assert) -> None:
+        self._visit_said(node)
+
+    def _visit_said(self, node: ast.AST) -> None:
+        """Visits what is said to a person, for whom a text with its quotes is as good."""
+        around, self._is_said = self._is_said, True
+        self.generic_visit(node)
+        self._is_said = around
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        for one in node.values:
+            if isinstance(one, ast.FormattedValue) and one.conversion not in (ord("r"), ord("a")):
+                self._note_written(node, one.value)
+        self.generic_visit(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        left: ast.expr = node
+        while isinstance(left, ast.BinOp):  # a sum of hundreds of terms is as many levels
+            one, left = left, left.left
+            form = self._value(left) if isinstance(one.op, ast.Mod) else None
+            if isinstance(form, str) and "%r" not in form:
+                right = one.right
+                self._note_written(one, *(right.elts if isinstance(right, ast.Tuple) else [right]))
+            self.visit(one.right)
+        self.visit(left)
+
+    def _note_written(self, node: ast.AST, *values: ast.expr) -> None:
+        """Notes the first of these values that is a text, of those that a node puts into a str."""
+        for one in values:
+            if not self._is_said and self._column(one) is None:
+                self._note(node, self._field(one), ast.JoinedStr, ast.unparse(one))
 
     def visit_Compare(self, node: ast.Compare) -> None:
         sides = [node.left, *node.comparators]
@@ -213,7 +313,32 @@ class _Comparisons(ast.NodeVisitor):
         is_get = isinstance(node.func, ast.Attribute) and node.func.attr == "get" and node.args
         if is_get and self._are_str(node.func.value):  # type: ignore[attr-defined]
             self._note(node, self._field(node.args[0]))
-        self.generic_visit(node)
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name == "str" and len(node.args) == 1 and not node.keywords and self._is_free("str"):
+            self._note_written(node, node.args[0])
+        if isinstance(node.func, ast.Attribute):
+            form = self._value(node.func.value) if node.func.attr == "format" else None
+            if isinstance(form, str) and "!r" not in form:
+                self._note_written(node, *node.args, *(one.value for one in node.keywords))
+            name = node.func.attr
+        with self._inside(self._given_to(node)):
+            (self._visit_said if name in _SAYS else self.generic_visit)(node)
+
+    def _given_to(self, node: ast.Call) -> dict[str, str]:
+        """The parameters of a lambda that are texts where it is called, or mapped over a column."""
+        if isinstance(node.func, ast.Lambda):
+            own = zip(node.func.args.args, node.args, strict=False)
+            return {one.arg: field for one, value in own if (field := self._field(value))}
+        is_mapped = isinstance(node.func, ast.Name) and node.func.id in ("filter", "map")
+        if not is_mapped or not node.args or not isinstance(node.args[0], ast.Lambda):
+            return {}
+        own = zip(node.args[0].args.args, node.args[1:], strict=False)
+        return {one.arg: field for one, value in own if (field := self._column(value))}
+
+    def _is_free(self, name: str) -> bool:
+        """Whether a name is that of Python itself."""
+        own = (self._bound, self._closure, self._globals)
+        return not any(name in one for one in own)
 
 
 def _item(values: Any, key: Any) -> Any:

@@ -202,7 +202,8 @@ def checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) 
         if found is None or isinstance(found, Ragged):
             raise OutputMismatch(
                 f"the output '{name}' is {shown(found)}; it must be an array"
-                + ('; is a return missing? A missing number is float("nan")' * (found is None))
+                + ', and None was returned for it: a missing number is float("nan"), and a '
+                "missing text b''" * (found is None)
             )
         try:
             array = np.asarray(found)
@@ -450,6 +451,11 @@ class Runner:
                 )
             return [found[name] for name in names]
         if len(names) == 1:
+            if found is None and not self.switches[0]:
+                raise OutputMismatch(
+                    f"the output '{names[0]}' is None; it must be an array; is a return missing? A "
+                    'missing number is float("nan")'
+                )
             return (found,)
         if not isinstance(found, (tuple, list)) or len(found) != len(names):
             what = f"{len(found)} values" if isinstance(found, (tuple, list)) else shown(found)

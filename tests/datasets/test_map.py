@@ -174,8 +174,10 @@ def test_types_are_those_of_the_first_records_or_given():
         data.map(own.double, "x", j=1)
     with pytest.raises(flow.InvalidArgumentError, match="no fields were named, and there are 4"):
         data.map(lambda a, b: a)
-    with pytest.raises(flow.InvalidArgumentError, match="a type|dtypes"):
-        data.map(own.double, "x", outputs={"a": "float99[3]"})
+    with pytest.raises(flow.InvalidArgumentError, match=r"name those .* map\(function, '\w+'\)"):
+        data.batch(2).map(lambda r: r)
+    with pytest.raises(flow.InvalidArgumentError, match="'bytes' for bytes and texts; dtypes"):
+        data.map(own.double, "x", outputs={"a": "str"})
 
 
 def test_nothing_is_read_where_types_are_given():

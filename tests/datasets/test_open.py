@@ -296,7 +296,8 @@ def test_wrong_arguments_are_refused(folder):
         ({"columns": ["n"]}, r"takes fields= in place of columns=, as in fields=\['n'\]"),
         ({"files": "a"}, "files is the first argument"),
         ({"delimeter": ";"}, "unknown attr 'delimeter'"),
-        ({"format": "cvs"}, "format = 'cvs'; it must be one of"),
+        ({"format": "cvs"}, "format = 'cvs'; it must be one of .*; did you mean 'csv'"),
+        ({"format": "jsonl"}, "did you mean 'json'"),
     ):
         with pytest.raises(flow.InvalidArgumentError, match=words):
             flow.open(path, **attrs)

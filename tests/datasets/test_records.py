@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import logging
 import pickle
 import subprocess
 import sys
@@ -345,7 +346,7 @@ def shorter(r):
         (misnamed, 0, "record 0.*'tekst'; .*'text'. There are x, y, text, tokens", 1),
         (indexes_late, 0, "record 6.* IndexError", 3),
         (other_late, 0, "returned a, which does not have 'z'", 0),
-        (none_late, 0, r"none_late\(\): the output 'z' is None", 0),
+        (none_late, 0, r"none_late\(\): the output 'z' is None.* None was returned for it", 0),
         (shorter, 3, "3 records, and its 'z' has 2 rows: .* flat_map", 0),
     ],
 )
@@ -766,6 +767,64 @@ def test_a_text_that_is_compared_with_a_str_is_refused_or_compared_as_utf_8():
         lambda r: r["text"] in () or r["text"] == b"ab",
     ):
         assert len(data.filter(right)) == count
+
+
+def test_a_text_that_is_put_into_a_str_is_refused_also_in_columns_and_inner_functions():
+    data, form, word = made(), "{}{}", "ab"
+
+    def spoken(r):
+        if r["y"] < 0:
+            raise ValueError(f"{r['text']} of {r['y']}")
+        assert r["y"] >= 0, f"bad {r['text']}"
+        logging.debug(f"{r['text']}")
+        return {"n": f"{r['text']!r}{r['text'].decode()}{r['y']}"}
+
+    def looped(r):
+        found = []
+        texts = r["text"]
+        for i, (text, y) in enumerate(zip(texts, r["y"], strict=True)):
+            found.append(i + y if text == word else 0)
+        return {"n": found}
+
+    for wrong, said in (
+        (lambda r: {"n": f"{r['text']}"}, r"makes a str with b'...'.*r\['text'\].decode\(\)"),
+        (lambda r: {"n": f"a{r['text'].strip()!s}"}, r"write r\['text'\].strip\(\).decode\(\)"),
+        (lambda r: {"n": str(r["text"])}, r": str\(r\['text'\]\) makes a str"),
+        (lambda r: {"n": "%s" % r["text"]}, "'%s' % .* makes a str"),  # noqa: UP031
+        (lambda r: {"n": "%d%s" % (r["y"], r["text"])}, "makes a str"),  # noqa: UP031
+        (lambda r: {"n": form.format(r["y"], r["text"])}, "makes a str"),
+        (lambda r: {"n": "{a}".format(a=r["text"])}, "makes a str"),  # noqa: UP032
+        (lambda text: {"n": f"{text}"}, r"write text.decode\(\)"),
+        (lambda r: {"n": (lambda c: c == "ab")(r["text"])}, "c == 'ab' compares bytes"),
+        (lambda r: {"n": np.log(2 if r["text"] == "ab" else 1)}, "== 'ab' compares bytes"),
+    ):
+        with pytest.raises(flow.InvalidArgumentError, match=said) as caught:
+            data.map(wrong)
+        assert "test_records.py:" in str(caught.value)
+    for wrong, said in (
+        (lambda r: {"n": [c == "ab" for c in r["text"]]}, "c == 'ab' compares bytes with a str"),
+        (lambda r: {"n": [f"{c}" for c in r["text"][:]]}, r"write c.decode\(\)"),
+        (lambda r: {"n": [c == word for c, y in zip(r["text"], r["y"])]}, "== word"),  # noqa: B905
+        (lambda r: {"n": list(map(lambda c: c == "ab", r["text"]))}, "c == 'ab'"),  # noqa: C417
+        (lambda r: {"n": [r["text"][i] == "ab" for i in range(len(r["y"]))]}, r"\[i\] == 'ab'"),
+        (looped, "text == word"),
+    ):
+        with pytest.raises(flow.InvalidArgumentError, match=said):
+            data.map(wrong, batched=True)
+    assert data.map(spoken)[1]["n"].startswith(b"b'")
+    for right in (
+        lambda r: {"n": str(r["text"], "utf-8") + "%s%r" % (r["y"], r["text"])},  # noqa: UP031
+        lambda r: {"n": b"%s" % r["text"] + str(r["y"]).encode()},
+        lambda r: {"n": "".join(f"{c}" for c in r["text"])},  # numbers of its bytes
+    ):
+        assert len(data.map(right)[2]["n"]) > 0
+    count = TEXTS.count(b"ab")
+    for right in (
+        lambda r: {"n": [c == b"ab" for c in r["text"]]},
+        lambda r: {"n": [c.decode() == "ab" for c in r["text"]]},
+        lambda r: {"n": [f"{c.decode()}" == word for c in r["text"]]},
+    ):
+        assert sum(data.map(right, batched=True).column("n")) == count
 
 
 def test_a_name_that_is_no_field_is_a_key_error_with_the_likely_one():

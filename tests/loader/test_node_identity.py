@@ -7,6 +7,7 @@ import runpy
 import subprocess
 import sys
 import textwrap
+import warnings
 from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -131,6 +132,35 @@ def test_two_equal_orders_are_told(data):
     with pytest.warns(UserWarning, match="the same random order(.|\n)*another seed="):
         rows = delivered(twice)[0]
     assert rows[:RECORDS] == rows[RECORDS:]
+
+
+def test_fields_of_one_source_in_two_orders_are_told(data, monkeypatch):
+    def read(one, other):
+        monkeypatch.setattr("pyflowdata.native.calling_line._given", set())
+        blobs = {"a": one.batch(RECORDS)["a"], "b": other.batch(RECORDS)["a"]}
+        with flow.DataLoader(blobs) as loader:
+            batch = next(iter(loader))
+        return batch["a"].tolist() == batch["b"].tolist()
+
+    mixed = data.shuffle(seed=1)
+    for one, other in (
+        (mixed, data),
+        (mixed, data.shuffle(seed=2)),
+        (mixed.where("a > -1"), data.where("a > -1")),
+        (data, data.select(np.arange(RECORDS)[::-1])),
+        (mixed.map(lambda r: {"z": 1}), data.sample(WEIGHTS, seed=3)),
+    ):
+        with pytest.warns(UserWarning, match=r"one source in two orders.*batches\[\"x\"\]") as told:
+            assert not read(one, other)
+        assert [one.filename for one in told] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read(data, data.map(lambda r: {"z": 1}))
+        assert read(mixed, data.project("a").shuffle(seed=1))
+        assert read(data.shuffle(), data.shuffle())
+        assert read(data.where(lambda r: r["a"] > -1), data.where(lambda r: r["a"] >= 0))
+        blobs = mixed.project("a").zip(data.project("b")).batch(RECORDS).blobs
+        flow.DataLoader(blobs).close()
 
 
 def test_the_name_of_a_view_decides_its_order(data):

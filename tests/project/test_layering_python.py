@@ -180,7 +180,7 @@ def test_formats_take_little_of_what_is_below():
         "native.__init__", "native.protobuf", "errors", "ragged", "nodes.__init__",
         "nodes.attr_values", "nodes.eager", "nodes.registry", "nodes.image_files",
         "nodes.sampled_attrs", "nodes.node", "loader.__init__", "remote.__init__", "remote.client",
-        "words.plain_text",
+        "words.plain_text", "words.remedies",
     }  # fmt: skip
     for path, tree in modules("formats"):
         names = {name for name in imported(path, tree) if layer_of(name) != "formats"}

@@ -16,6 +16,7 @@ from ...remote import forget_facts, open_copy
 from ...remote.client import (
     fetch, has_magic, is_object, is_remote, listed, look_at, name_matches, name_object,
 )  # fmt: skip
+from ...words.remedies import did_you_mean
 
 # ---- Files of a path ----------------------------------------------------------------------------
 
@@ -382,6 +383,7 @@ def detect(path: str | os.PathLike[str], format: str | None = None) -> Detected:
     if format is not None and format not in known:
         raise InvalidArgumentError(
             f"format = {shown(format)}; it must be one of {', '.join(known)}"
+            + did_you_mean(str(format), known)
         )
     where = data_file(path) or os.fspath(path)
     folder = _detect_folder(where, format)

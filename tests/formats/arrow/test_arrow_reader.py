@@ -8,6 +8,7 @@ import json
 import random
 import shutil
 import struct
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -388,6 +389,23 @@ def test_commands_say_what_is_left_out(capsys):
         assert f"left out: {name}, which" in said
     assert "struct, which" not in said and "map, which" not in said
     assert cli.main(["verify", str(FIXTURES / "types.arrow")]) == 0
+
+
+def test_a_loader_of_all_fields_says_once_what_is_left_out(monkeypatch):
+    monkeypatch.setattr("pyflowdata.native.calling_line._given", set())
+    data = flow.open(FIXTURES / "types.arrow")
+    named = flow.open(FIXTURES / "types.arrow", fields=["int8", "null_int:int64=0"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for chosen in (data.batch(2)["int8"], data.project("int8").batch(2), named.batch(2).blobs):
+            flow.DataLoader(chosen).close()
+    with pytest.warns(UserWarning, match="without some columns") as told:
+        flow.DataLoader(data.batch(2).blobs).close()
+        flow.DataLoader(data.map(lambda r: {"z": 1}).shuffle(seed=1).batch(2)).close()
+    assert [one.filename for one in told] == [__file__]
+    said = str(told[0].message)
+    assert 'null_int, which has nulls and needs a default, as in fields=["null_int:int' in said
+    assert "decimal, which is no field" in said and "; and 1 more. Name" in said
 
 
 def test_types_may_be_left_out():

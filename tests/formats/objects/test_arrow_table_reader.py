@@ -265,7 +265,8 @@ def test_columns_that_are_left_out_are_named_with_what_reads_them(tmp_path):
     [
         ([[1, None], [2]], "n:int64[?]=", "n:int64[?]=0", [[1, 0], [2]]),
         ([[1, None], [2]], "n:int64[?]", "n:int64[?]=0", [[1, 0], [2]]),
-        ([1, None], "n:float64=nan", "n:int64=-1", [1, -1]),
+        ([1, None], "n:float64=nan", "n:int64=0", [1, 0]),
+        ([1, None], "n:float64", "n:int64=0", [1, 0]),
         ([True, None], "n:int64=0", "n:bool=false", [True, False]),
     ],
 )
