@@ -318,8 +318,8 @@ def try_remedies(loader: Any, counters: Counters, seconds: float) -> Trials:
     turn = check_seconds(seconds) / _TURNS
     if loader._opened.life == "closed":
         raise CancelledError(
-            "try_remedies() runs batches of the DataLoader, which is closed: call it before "
-            "close(), within the `with` block"
+            "the DataLoader is closed; try_remedies() runs its batches: call it before close(), "
+            "within the `with` block"
         )
     loader._opened.check_life()
     measures, blobs = Measures(counters), loader.blobs
