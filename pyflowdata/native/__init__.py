@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+import sys
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -69,6 +70,17 @@ def declarations(module: str) -> Any:
         raise ImportError(f"{module} was not made of this version; {BUILD_HINT}") from None
     _check_sources(checksums)
     return made.ffi
+
+
+def _check_cffi() -> None:
+    """Refuses an interpreter without its lock where cffi needs the lock: it would crash."""
+    version = importlib.import_module("_cffi_backend").__version__
+    has_lock = getattr(sys, "_is_gil_enabled", lambda: True)()
+    if not has_lock and int(version.partition(".")[0]) < 2:
+        raise ImportError(
+            f"cffi {version} cannot work without the interpreter's lock: start Python without "
+            "PYTHON_GIL=0 and -X gil=0, or take Python 3.14 or newer with cffi 2"
+        )
 
 
 def _check_sources(checksums: Mapping[str, int]) -> None:
@@ -155,6 +167,7 @@ CData = Any  # an object of cffi
 _LIBRARY_VARIABLE = "PYFLOWDATA_LIBRARY"  # path of a library to load instead of the package's own
 
 ffi: Any = declarations("pyflowdata.native.declared")
+_check_cffi()
 _interface = Interface(
     ffi,
     abi_function="pfd_abi_version",

@@ -48,6 +48,18 @@ def test_library_that_does_not_fit(tmp_path):
     assert "cannot be loaded" in import_with(tmp_path / "text.so")
 
 
+def test_an_interpreter_without_its_lock_needs_a_cffi_for_it(monkeypatch):
+    import _cffi_backend
+    from pyflowdata import native
+
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
+    monkeypatch.setattr(_cffi_backend, "__version__", "2.1.1")
+    native._check_cffi()
+    monkeypatch.setattr(_cffi_backend, "__version__", "1.17.1")
+    with pytest.raises(ImportError, match="cffi 1.17.1 .*PYTHON_GIL=0"):
+        native._check_cffi()
+
+
 def test_library_of_another_build():
     from pyflowdata.native import ffi
     from pyflowdata.native import Interface

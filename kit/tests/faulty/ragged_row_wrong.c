@@ -2,7 +2,7 @@
  *
  * group: records
  * finding: ragged-row
- * says: row \d+ of output 'values' .* num_elements is negative */
+ * says: wrong row \d+ of output 'values': num_elements is negative */
 #include "box.h"
 
 static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
