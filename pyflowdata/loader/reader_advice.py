@@ -88,6 +88,7 @@ def warn_of_left_out(blobs: Iterable[Blob]) -> None:
 
 _MOST_COLUMNS = 6  # named in a warning
 
+
 Advice = tuple[tuple[Hashable, str], ...]  # warnings, each given once for its key
 
 
@@ -273,9 +274,9 @@ def _order_of_batches(node: Node, views: Sequence[Node], reader: Reader) -> obje
 
 
 def _order_attrs(view: Node) -> dict[str, object]:
-    """The attrs of a view without those of its fields; tables as their contents."""
+    """The attrs of a view without those of its fields; tables as a key of their contents."""
     return {
-        name: value.value.array.tobytes()
+        name: value.value.contents_key
         if isinstance(value, Object) and isinstance(value.value, Table) else value
         for name, value in view.values.items() if name != "fields"
     }  # fmt: skip

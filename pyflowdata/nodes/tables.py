@@ -105,7 +105,7 @@ class Table:
         if not callable(source):
             self._set(source)
             if key is None:
-                self.identity = (str(self.array.dtype), self.array.size, self._fingerprint)
+                self.identity = self.contents_key
 
     def _set(self, array: Array) -> None:
         array = np.ascontiguousarray(array)
@@ -131,6 +131,12 @@ class Table:
                 self._source = None
         assert self._array is not None
         return self._array
+
+    @property
+    def contents_key(self) -> Hashable:
+        """Equal for tables of equal contents; computes them as `array` does."""
+        array = self.array
+        return str(array.dtype), array.size, self._fingerprint
 
     def put(self, number: int) -> None:
         """Registers the table in C as the object with this number."""

@@ -207,7 +207,7 @@ def test_quick_calls_beside_every_call(table, tmp_path):
         calls = Calls(loader, tmp_path)
         beside = Beside(calls, *QUICK)
         for other in CALLS:
-            rounds = beside.made + 2  # the first of them may have begun before
+            rounds = beside.made + 2  # the first of them may have started before
             while True:
                 Beside(calls, other, times=2).end("quick calls")
                 if beside.made >= rounds or not beside.is_alive():
