@@ -452,11 +452,6 @@ void pfd_remote_file_close(pfd_remote_file *self)
     release(self);
 }
 
-const char *pfd_remote_file_url(const pfd_remote_file *self)
-{
-    return self->url;
-}
-
 int64_t pfd_remote_file_missing(const pfd_remote_file *self)
 {
     int64_t bytes = 0;

@@ -66,7 +66,6 @@ pfd_status pfd_remote_file_open_ahead(const char *url, const pfd_remote_facts *f
 pfd_status pfd_remote_file_await(pfd_remote_file *self, const pfd_bounds *bounds,
                                  pfd_remote_facts *facts, pfd_error *err);
 void pfd_remote_file_close(pfd_remote_file *self); /* accepts NULL */
-const char *pfd_remote_file_url(const pfd_remote_file *self);
 
 /* States that one file comes after another in the list of a reader: if both are scanned, the first
  * block of the later one is asked for ahead.  Call it before either is read. */
