@@ -81,7 +81,6 @@ static int64_t sharers = 1;       /* processes that share the budget */
 static double per_request[3];     /* means of late: bytes, ns to the answer, ns from there on */
 static int64_t lacking;           /* objects looked at in a row that were not in the cache */
 static pfd_block_plan *plans;
-static _Thread_local int32_t never_waits;
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -853,11 +852,6 @@ pfd_status pfd_remote_file_await(pfd_remote_file *self, const pfd_bounds *bounds
     return status;
 }
 
-void pfd_remote_set_waits(int32_t waits)
-{
-    never_waits = !waits;
-}
-
 /* Copies a piece of one block; waits for it. */
 static pfd_status read_piece(pfd_remote_file *self, int64_t offset, int64_t size, int64_t last,
                              uint8_t *out, const pfd_bounds *bounds, pfd_error *err)
@@ -865,10 +859,6 @@ static pfd_status read_piece(pfd_remote_file *self, int64_t offset, int64_t size
     int64_t block = offset / block_bytes;
     pfd_status status = PFD_OK;
     if (pfd_block_cache_copy(&self->cache, offset, size, out)) return PFD_OK;
-    if (never_waits) {
-        pfd_remote_file_will_need(self, offset, size);
-        return pfd_fail(err, PFD_IO, "the bytes are not in the cache yet");
-    }
     pthread_mutex_lock(&lock);
     counts.waits++;
     ask_for(self, block, last);
@@ -892,6 +882,18 @@ pfd_status pfd_remote_file_read(pfd_remote_file *self, int64_t offset, int64_t s
         offset += some;
         out += some;
         size -= some;
+    }
+    return PFD_OK;
+}
+
+pfd_status pfd_remote_file_read_cached(pfd_remote_file *self, int64_t offset, int64_t size,
+                                       uint8_t *out, pfd_error *err)
+{
+    for (int64_t done = 0, some; done < size; done += some) {
+        some = least(size - done, block_bytes - (offset + done) % block_bytes);
+        if (pfd_block_cache_copy(&self->cache, offset + done, some, out + done)) continue;
+        pfd_remote_file_will_need(self, offset, size);
+        return pfd_fail(err, PFD_IO, "the bytes are not in the cache yet");
     }
     return PFD_OK;
 }

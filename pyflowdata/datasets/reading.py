@@ -24,6 +24,7 @@ from ..nodes.file_states import FileState, refuse_changed
 from ..nodes.python_ops import nothing_in_use
 from ..nodes.node import reader_nodes
 from ..loader import DataLoader
+from ..loader.reader_advice import warn_of_left_out
 from ..loader.state import ENDLESS
 from ..remote import one_opening
 from ..nodes.tables import array_of, is_array
@@ -213,6 +214,7 @@ class Reading(DatasetBase):
         if opened is None or opened.process != os.getpid() or not 0 <= place < opened.size:
             (place,) = self._places((place,))
             opened = self._reader()
+            warn_of_left_out(self._fields.values(), is_asked=True)
         batch = opened.loader.read((place,))
         return _own({name: row_of(values, 0) for name, values in batch.items()})
 
@@ -231,6 +233,7 @@ class Reading(DatasetBase):
         if not places and not self._size():
             raise IndexError("there are no records")
         loader, _, most, *_ = self._reader()
+        warn_of_left_out(self._fields.values(), is_asked=True)
         pieces = [places[at : at + most] for at in range(0, len(places), most)] or [places]
         batches = [loader.read(piece) for piece in pieces]
         columns = {name: joined([batch[name] for batch in batches]) for name in self._fields}
@@ -268,6 +271,7 @@ class Reading(DatasetBase):
             if self._is_empty(failure):
                 return
             raise
+        warn_of_left_out(self._fields.values(), is_asked=True)
         with loader:
             for batch in loader:
                 yield from map(_own, records_of(batch))

@@ -276,6 +276,20 @@ class _Obstore:
         return _facts(got.meta), got.bytes()
 
     def list(self, folder: str, is_deep: bool) -> Iterator[tuple[str, Facts | None]]:
+        try:
+            yield from self._list(folder, is_deep)
+        except self._obstore.exceptions.GenericError as failure:
+            # Of a list, obstore tells the number of the answer in a sentence only.
+            number = _STATUS.search(_said(failure))
+            if number is None:
+                raise
+            if number[1] == "404":
+                raise FileError(
+                    "there is no such bucket, or container", file=self._base, reason="environment",
+                ) from failure
+            raise PermissionError(_said(failure)) from failure
+
+    def _list(self, folder: str, is_deep: bool) -> Iterator[tuple[str, Facts | None]]:
         prefix = self._key(folder)
         if is_deep:
             pieces = self._obstore.list(self._store, prefix=prefix, chunk_size=_PAGE)
@@ -287,7 +301,6 @@ class _Obstore:
             for found in piece:
                 yield self._base + found["path"], _facts(found)
 
-
     def put(self, path: str, url: str) -> None:
         part = max(_PART, os.path.getsize(path) // _MOST_PARTS + 1)
         with open(path, "rb") as file:
@@ -295,6 +308,9 @@ class _Obstore:
 
     def remove(self, url: str) -> None:
         self._obstore.delete(self._writer, self._key(url))
+
+
+_STATUS = re.compile(r"non-2xx status code: (40[134])\b")  # those that no further try mends
 
 
 def _facts(meta: Any) -> Facts:
