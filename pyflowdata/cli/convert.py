@@ -26,7 +26,6 @@ from .sources import (
     add_source_arguments,
     expand,
     first_types,
-    say_left_out,
     source_of,
     with_types,
 )
@@ -133,6 +132,5 @@ def _convert(
     """Converts a source whose types hold all records, or are checked during reading."""
     target.check(source)
     made = carry_out("converting", args, source, target, is_checked=is_checked, upload=upload)
-    say_left_out(source)
     say(f"{about(source)} to {target.kind.title}: {made.records} records in {made.names}")
     return 0

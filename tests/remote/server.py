@@ -132,6 +132,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _look(self) -> None:
         with self.server.lock:
             self.server.looks += 1
+        if self.server.is_away:
+            self._break_off()
+            return
         time.sleep(self.server.latency)
         old = self.server.stale.get(self.path.lstrip("/"))
         found = self._found() if old is None else (old, f'"{tag_of(old)}"')
