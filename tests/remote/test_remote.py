@@ -596,7 +596,7 @@ def test_an_object_that_does_not_come_holds_up_no_other_object_or_store(cache, m
     data, failures = numbers(6 * MB), []
     blocks._stop()  # other tests have more threads
     blocks._threads.clear()
-    configure(cache_dir=cache, requests=2)
+    configure(cache_dir=cache, budget=16 * MB, requests=2)  # a.bin asks for all of its room
     files = {"a.bin": bytes(32 * MB), "b.bin": data.tobytes()}
 
     def read_it():
