@@ -336,13 +336,13 @@ NVTX_SUM = r"""
 
 typedef struct { uint32_t parts[6]; uint64_t payload; int32_t kind; const char *name; } attributes;
 typedef struct { size_t size; int (*of)(int module, void ****functions, unsigned *count); } tables;
-enum { CALLBACKS = 1, CORE2 = 5, PUSH = 4, POP = 5, DEEPEST = 64, MOST = 256 };
+enum { CALLBACKS = 1, CORE2 = 5, PUSH = 4, POP = 5, ASCII = 1, DEEPEST = 64, MOST = 256 };
 
 struct { char name[104]; double seconds; int64_t count; } sums[MOST];
 int num_sums;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread struct { int sum; double begin; } open_ranges[DEEPEST];
-static __thread int depth;
+static __thread int depth; /* ranges deeper than DEEPEST are not summed */
 
 static double now(void)
 {
@@ -354,12 +354,14 @@ static double now(void)
 static int push(void *domain, const attributes *range)
 {
     int i = 0;
+    const char *name = range->kind == ASCII && range->name ? range->name : "?";
     (void)domain;
+    if (depth >= DEEPEST) return depth++;
     pthread_mutex_lock(&lock);
-    while (i < num_sums && strcmp(sums[i].name, range->name)) i++;
+    while (i < num_sums && strncmp(sums[i].name, name, sizeof sums[i].name - 1)) i++;
     if (i == num_sums && i < MOST - 1) {
         memset(&sums[i], 0, sizeof sums[i]);
-        snprintf(sums[num_sums++].name, sizeof sums[i].name, "%s", range->name);
+        snprintf(sums[num_sums++].name, sizeof sums[i].name, "%s", name);
     }
     pthread_mutex_unlock(&lock);
     open_ranges[depth].sum = i;
@@ -371,7 +373,8 @@ static int pop(void *domain)
 {
     double end = now();
     (void)domain;
-    depth--;
+    if (depth == 0) return -1; /* as NVTX says of a pop without a push */
+    if (--depth >= DEEPEST) return depth;
     pthread_mutex_lock(&lock);
     sums[open_ranges[depth].sum].seconds += end - open_ranges[depth].begin;
     sums[open_ranges[depth].sum].count++;

@@ -26,6 +26,7 @@ struct pfd_scratch {
     int64_t held;  /* bytes of all blocks */
     int64_t refused; /* bytes in use with the alloc() that exceeded the bounds; 0: none did */
     const pfd_bounds *bounds; /* borrowed; may be NULL */
+    int32_t never_waits;
     pfd_call_memory *call;    /* borrowed; NULL: no call is running */
     loan *loans;
 };
@@ -160,6 +161,17 @@ void pfd_scratch_set_bounds(pfd_scratch *scratch, const pfd_bounds *bounds)
 void pfd_scratch_inherit_bounds(pfd_scratch *scratch, const pfd_scratch *from)
 {
     scratch->bounds = from ? from->bounds : NULL;
+    scratch->never_waits = from && from->never_waits;
+}
+
+void pfd_scratch_set_waits(pfd_scratch *scratch, int32_t waits)
+{
+    scratch->never_waits = !waits;
+}
+
+int32_t pfd_scratch_waits(const pfd_scratch *scratch)
+{
+    return !scratch->never_waits;
 }
 
 const pfd_bounds *pfd_scratch_bounds(const pfd_scratch *scratch)

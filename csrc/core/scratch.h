@@ -55,8 +55,12 @@ int32_t pfd_scratch_has(const pfd_scratch *scratch, const void *address);
 
 /* The bounds are borrowed; a new scratch has none. */
 void pfd_scratch_set_bounds(pfd_scratch *scratch, const pfd_bounds *bounds);
-/* Uses the bounds of another scratch, which may be NULL. */
+/* Uses the bounds of another scratch, which may be NULL, and waits where it does. */
 void pfd_scratch_inherit_bounds(pfd_scratch *scratch, const pfd_scratch *from);
+/* Whether reads into the scratch may wait for a store, as they may at first.  If not, a read of
+ * bytes that are not in the cache asks for them and fails. */
+void pfd_scratch_set_waits(pfd_scratch *scratch, int32_t waits);
+int32_t pfd_scratch_waits(const pfd_scratch *scratch);
 const pfd_bounds *pfd_scratch_bounds(const pfd_scratch *scratch); /* NULL: none; of NULL too */
 int32_t pfd_scratch_is_cancelled(const pfd_scratch *scratch);
 int64_t pfd_scratch_most_bytes(const pfd_scratch *scratch); /* INT64_MAX: any number; of NULL too */

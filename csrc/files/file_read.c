@@ -151,7 +151,10 @@ static pfd_status copy_piece(const pfd_input_file *opened, int64_t offset, int64
     uint8_t *out = pfd_scratch_alloc(scratch, size);
     if (!out) return pfd_fail_memory(err, size, "a piece of a file");
     *data = out;
-    PFD_TRY(pfd_remote_file_read(opened->remote, offset, size, out, opened->bounds, err));
+    pfd_remote_file *file = opened->remote;
+    PFD_TRY(pfd_scratch_waits(scratch)
+                ? pfd_remote_file_read(file, offset, size, out, opened->bounds, err)
+                : pfd_remote_file_read_cached(file, offset, size, out, err));
     if (offset == 0 && opened->is_compressed && opened->is_compressed(out, size))
         return pfd_fail_at(err, &opened->file, 0, PFD_CORRUPT_DATA,
                            "it begins like compressed data, but earlier files with the same suffix "

@@ -3,6 +3,7 @@
 
 #include "core/cpu.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/system_calls.h"
 #include "files/block_cache.h"
 
@@ -25,9 +26,18 @@ enum { guess_after = 4 };     /* objects that were not there: then bytes are got
 /* What this process does about a block, or about the facts of an object. */
 enum { IDLE, AHEAD, URGENT, TAKEN, FAILED };
 
+/* A bucket, or a server. */
+typedef struct remote_store {
+    struct remote_store *next;
+    uint64_t key;     /* a hash of its name */
+    int64_t requests; /* that are running */
+} remote_store;
+
 struct pfd_remote_file {
     pfd_block_cache cache;
     char *url, *tag;
+    remote_store *store;
+    int64_t requests;    /* that are running */
     int32_t references;  /* by its opener and by requests */
     uint8_t look;        /* IDLE: the facts are known */
     uint8_t is_closed;   /* no queue may have it: only requests hold it */
@@ -58,6 +68,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for all below, and `
 static pthread_mutex_t noting = PTHREAD_MUTEX_INITIALIZER; /* before `lock`: no plan ends */
 static pthread_cond_t came, arrived; /* a block into a queue; a block into the cache */
 static block_queue urgent, ahead, looks;
+static remote_store *stores; /* never freed: they are few */
+static int64_t most_of_object = 16, spare = 2; /* requests that run at a time */
+static pfd_fetch *resting;   /* requests that failed, and are tried again after a pause */
 static int32_t is_stopped;
 static pfd_fetch_counts counts;
 static _Atomic int64_t blocks_asked;
@@ -68,7 +81,6 @@ static int64_t sharers = 1;       /* processes that share the budget */
 static double per_request[3];     /* means of late: bytes, ns to the answer, ns from there on */
 static int64_t lacking;           /* objects looked at in a row that were not in the cache */
 static pfd_block_plan *plans;
-static _Thread_local int32_t never_waits;
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -208,6 +220,8 @@ static void unlock_after_fork(void)
 static void begin_child(void)
 {
     urgent.size = ahead.size = looks.size = in_flight = 0;
+    for (remote_store *one = stores; one; one = one->next) one->requests = 0;
+    resting = NULL;
     plans = NULL;
     counts = (pfd_fetch_counts){0};
     init_conditions();
@@ -254,6 +268,16 @@ void pfd_remote_set_sharers(int64_t processes)
     pthread_mutex_unlock(&lock);
 }
 
+int64_t pfd_fetch_threads(int64_t requests)
+{
+    pthread_mutex_lock(&lock);
+    most_of_object = requests;
+    spare = requests < 16 ? 1 : requests / 8;
+    int64_t threads = most_of_object + 2 * spare;
+    pthread_mutex_unlock(&lock);
+    return threads;
+}
+
 int64_t pfd_remote_bytes_ahead(void)
 {
     pthread_mutex_lock(&lock);
@@ -285,18 +309,40 @@ static uint8_t *state_of(const wanted_block *wanted)
     return wanted->block < 0 ? &wanted->file->look : &wanted->file->asked[wanted->block];
 }
 
-/* The earliest block that nobody has taken; 0: none. */
+/* How many blocks may be taken: a part of the budget is in flight at a time. */
+static int64_t room_in_flight(void)
+{
+    return bytes_ahead() / block_bytes - in_flight;
+}
+
+/* Whether one more request for a file may run.  Neither an object nor a store has all threads, and
+ * what is waited for goes beyond the room if nothing of its file is in flight: those that do not
+ * answer hold up no others. */
+static int32_t may_run(const pfd_remote_file *file, int32_t is_urgent)
+{
+    if (room_in_flight() < 1 && !(is_urgent && file->requests == 0)) return 0;
+    return file->requests < most_of_object && file->store->requests < most_of_object + spare;
+}
+
+/* The earliest block that nobody has taken, and that may be fetched now; 0: none. */
 static int32_t pop(block_queue *queue, wanted_block *out)
 {
-    while (queue->size > 0) {
-        *out = queue->items[queue->first];
+    int32_t found = 0;
+    for (int64_t i = 0; i < queue->size && !found; i++) {
+        wanted_block *item = &queue->items[(queue->first + i) & (queue->capacity - 1)];
+        if (!item->file) continue;
+        uint8_t asked = *state_of(item);
+        int32_t is_wanted = asked == URGENT || asked == AHEAD;
+        if (is_wanted && !may_run(item->file, queue == &urgent)) continue;
+        found = is_wanted;
+        *out = *item;
+        item->file = NULL;
+    }
+    while (queue->size > 0 && !queue->items[queue->first].file) {
         queue->first = (queue->first + 1) & (queue->capacity - 1);
         queue->size--;
-        if (!out->file) continue;
-        uint8_t asked = *state_of(out);
-        if (asked == URGENT || asked == AHEAD) return 1;
     }
-    return 0;
+    return found;
 }
 
 static void forget(block_queue *queue, const pfd_remote_file *file)
@@ -343,6 +389,22 @@ static void release(pfd_remote_file *self)
     free(self);
 }
 
+/* NULL: out of memory. */
+static remote_store *store_of(const char *url)
+{
+    const char *name = strstr(url, "://") + 3 + pfd_remote_mark_size(url);
+    uint64_t key = pfd_hash_bytes(0, name, (int64_t)strcspn(name, "/"));
+    pthread_mutex_lock(&lock);
+    remote_store *found = stores;
+    while (found && found->key != key) found = found->next;
+    if (!found && (found = malloc(sizeof *found))) {
+        *found = (remote_store){stores, key, 0};
+        stores = found;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
 static pfd_remote_file *create(const char *url)
 {
     pfd_remote_file *self = calloc(1, sizeof *self);
@@ -351,7 +413,9 @@ static pfd_remote_file *create(const char *url)
     self->last_missed = -2;
     pfd_error_init(&self->failure);
     self->url = strdup(url);
-    if (self->url) return self;
+    self->store = store_of(url);
+    if (self->url && self->store) return self;
+    free(self->url);
     free(self);
     return NULL;
 }
@@ -783,11 +847,6 @@ pfd_status pfd_remote_file_await(pfd_remote_file *self, const pfd_bounds *bounds
     return status;
 }
 
-void pfd_remote_set_waits(int32_t waits)
-{
-    never_waits = !waits;
-}
-
 /* Copies a piece of one block; waits for it. */
 static pfd_status read_piece(pfd_remote_file *self, int64_t offset, int64_t size, int64_t last,
                              uint8_t *out, const pfd_bounds *bounds, pfd_error *err)
@@ -795,10 +854,6 @@ static pfd_status read_piece(pfd_remote_file *self, int64_t offset, int64_t size
     int64_t block = offset / block_bytes;
     pfd_status status = PFD_OK;
     if (pfd_block_cache_copy(&self->cache, offset, size, out)) return PFD_OK;
-    if (never_waits) {
-        pfd_remote_file_will_need(self, offset, size);
-        return pfd_fail(err, PFD_IO, "the bytes are not in the cache yet");
-    }
     pthread_mutex_lock(&lock);
     counts.waits++;
     ask_for(self, block, last);
@@ -822,6 +877,18 @@ pfd_status pfd_remote_file_read(pfd_remote_file *self, int64_t offset, int64_t s
         offset += some;
         out += some;
         size -= some;
+    }
+    return PFD_OK;
+}
+
+pfd_status pfd_remote_file_read_cached(pfd_remote_file *self, int64_t offset, int64_t size,
+                                       uint8_t *out, pfd_error *err)
+{
+    for (int64_t done = 0, some; done < size; done += some) {
+        some = least(size - done, block_bytes - (offset + done) % block_bytes);
+        if (pfd_block_cache_copy(&self->cache, offset + done, some, out + done)) continue;
+        pfd_remote_file_will_need(self, offset, size);
+        return pfd_fail(err, PFD_IO, "the bytes are not in the cache yet");
     }
     return PFD_OK;
 }
@@ -868,13 +935,10 @@ struct pfd_fetch {
     int fd;                /* holds the locks; -1: none */
     int64_t since, answer_ns;
     int64_t guessed; /* bytes that were asked for with the facts */
+    int64_t first_since, failed_tries;
+    int64_t rests_until; /* ns */
+    pfd_fetch *next;     /* that rests */
 };
-
-/* How many blocks may be taken: a part of the budget is in flight at a time. */
-static int64_t room_in_flight(void)
-{
-    return bytes_ahead() / block_bytes - in_flight;
-}
 
 /* A request is so large that waiting for its answer is a fifth of its time, and its own cost is
  * little; and no larger, since a connection that is slow would end its request when others have
@@ -898,7 +962,7 @@ static void note_request(int64_t bytes, int64_t answer_ns, int64_t all_ns) /* lo
 /* Takes the blocks that follow, as far as they are wanted too (lock held). */
 static int64_t take_run(pfd_remote_file *file, int64_t first)
 {
-    int64_t n = 0, most = least(room_in_flight(), blocks_of_request());
+    int64_t n = 0, room = room_in_flight(), most = least(room > 1 ? room : 1, blocks_of_request());
     for (; n < most && first + n < file->cache.num_blocks; n++) {
         uint8_t *asked = &file->asked[first + n];
         if (*asked != URGENT && *asked != AHEAD) break;
@@ -945,19 +1009,44 @@ static pfd_status claim(pfd_remote_file *file, int64_t first, int64_t *n, int *f
     return PFD_OK;
 }
 
-/* Waits for a block that nobody has taken, and takes a run of them.  0: fetching has stopped. */
-static int32_t take(wanted_block *out, int64_t *n)
+/* A request whose pause is over, and which may run; NULL: none.  Else *until is when the first
+ * pause ends (lock held). */
+static pfd_fetch *wake(int64_t *until)
 {
-    pthread_mutex_lock(&lock);
-    while (!is_stopped && (room_in_flight() < 1 || (!pop(&urgent, out) && !pop(&ahead, out) &&
-                                                    !pop(&looks, out))))
-        (void)pthread_cond_wait(&came, &lock);
-    int32_t goes_on = !is_stopped;
-    if (goes_on) {
-        *n = out->block < 0 ? 0 : take_run(out->file, out->block);
-        if (out->block < 0) out->file->look = TAKEN;
-        out->file->references++;
+    int64_t now = pfd_clock_ns();
+    *until = INT64_MAX;
+    for (pfd_fetch **at = &resting; *at; at = &(*at)->next) {
+        pfd_fetch *self = *at;
+        if (self->rests_until > now) *until = least(*until, self->rests_until);
+        else if (may_run(self->file, 1)) {
+            *at = self->next;
+            self->since = now;
+            in_flight += self->blocks;
+            return self;
+        }
     }
+    return NULL;
+}
+
+/* Waits for a request that has rested, or else for a block that nobody has taken, of which it takes
+ * a run (*rested NULL).  0: fetching has stopped. */
+static int32_t take(pfd_fetch **rested, wanted_block *out, int64_t *n)
+{
+    int64_t until;
+    pthread_mutex_lock(&lock);
+    while (!is_stopped && !(*rested = wake(&until)) && !pop(&urgent, out) && !pop(&ahead, out) &&
+           !pop(&looks, out)) {
+        if (until < INT64_MAX) (void)pfd_cond_wait_until(&came, &lock, until);
+        else (void)pthread_cond_wait(&came, &lock);
+    }
+    int32_t goes_on = !is_stopped;
+    pfd_remote_file *file = goes_on ? *rested ? (*rested)->file : out->file : NULL;
+    if (goes_on && !*rested) {
+        *n = out->block < 0 ? 0 : take_run(file, out->block);
+        if (out->block < 0) file->look = TAKEN;
+        file->references++;
+    }
+    if (goes_on) file->store->requests++, file->requests++;
     pthread_mutex_unlock(&lock);
     return goes_on;
 }
@@ -973,41 +1062,86 @@ static int64_t bytes_of_look(void)
     return bytes / block_bytes * block_bytes;
 }
 
-pfd_fetch *pfd_fetch_take(pfd_fetch_range *range)
+/* The end of a request, for its file. */
+static void leave(pfd_remote_file *file)
 {
-    wanted_block wanted;
-    int64_t n;
-    while (take(&wanted, &n)) {
-        int fd = -1;
-        pfd_error err;
-        pfd_error_init(&err);
-        pfd_fetch *self = malloc(sizeof *self);
-        if (!self) {
-            (void)pfd_fail_memory(&err, (int64_t)sizeof *self, "a request");
-            fail_blocks(wanted.file, wanted.block, n, &err);
-        } else if (wanted.block < 0) {
-            *self = (pfd_fetch){.file = wanted.file, .fd = -1, .since = pfd_clock_ns()};
-            self->guessed = bytes_of_look();
-            *range = (pfd_fetch_range){.url = wanted.file->url, .size = self->guessed};
-            return self;
-        } else if (claim(wanted.file, wanted.block, &n, &fd, &err) == PFD_OK && n > 0) {
-            int64_t at = wanted.block * block_bytes, all = wanted.file->cache.size;
-            *self = (pfd_fetch){wanted.file, wanted.block, n, fd, pfd_clock_ns(), 0, 0};
-            *range = (pfd_fetch_range){wanted.file->url, wanted.file->tag, all, at,
-                                       least(n * block_bytes, all - at)};
-            return self;
-        }
-        free(self);
-        release(wanted.file);
-    }
-    return NULL;
+    pthread_mutex_lock(&lock);
+    file->store->requests--;
+    file->requests--;
+    (void)pthread_cond_signal(&came);
+    pthread_mutex_unlock(&lock);
+    release(file);
 }
 
 static void end(pfd_fetch *self)
 {
     if (self->fd >= 0) close(self->fd);
-    release(self->file);
+    leave(self->file);
     free(self);
+}
+
+/* Makes a request of what was taken; NULL: others have it, or it failed. */
+static pfd_fetch *begin(const wanted_block *wanted, int64_t n)
+{
+    int64_t now = pfd_clock_ns(), first = wanted->block < 0 ? 0 : wanted->block;
+    pfd_error err;
+    pfd_error_init(&err);
+    pfd_fetch *self = malloc(sizeof *self);
+    if (!self) {
+        (void)pfd_fail_memory(&err, (int64_t)sizeof *self, "a request");
+        fail_blocks(wanted->file, first, n, &err);
+        leave(wanted->file);
+        return NULL;
+    }
+    *self = (pfd_fetch){.file = wanted->file, .first = first, .blocks = n, .fd = -1, .since = now,
+                        .first_since = now};
+    if (wanted->block < 0) self->guessed = bytes_of_look();
+    else if (claim(self->file, first, &self->blocks, &self->fd, &err) != PFD_OK || !self->blocks) {
+        self->fd = -1; /* nothing is locked */
+        end(self);
+        return NULL;
+    }
+    return self;
+}
+
+static void describe(const pfd_fetch *self, pfd_fetch_range *out)
+{
+    const pfd_remote_file *file = self->file;
+    *out = (pfd_fetch_range){.url = file->url, .size = self->guessed,
+                             .failed_tries = self->failed_tries, .since_ns = self->first_since};
+    if (self->blocks == 0) return;
+    out->tag = file->tag;
+    out->object_bytes = file->cache.size;
+    out->offset = self->first * block_bytes;
+    out->size = least(self->blocks * block_bytes, out->object_bytes - out->offset);
+}
+
+pfd_fetch *pfd_fetch_take(pfd_fetch_range *range)
+{
+    pfd_fetch *self = NULL;
+    wanted_block wanted;
+    int64_t n;
+    while (take(&self, &wanted, &n)) {
+        if (!self) self = begin(&wanted, n);
+        if (!self) continue;
+        describe(self, range);
+        return self;
+    }
+    return NULL;
+}
+
+void pfd_fetch_again(pfd_fetch *self, int64_t pause_ns)
+{
+    pthread_mutex_lock(&lock);
+    self->failed_tries++;
+    self->rests_until = pfd_clock_ns() + pause_ns;
+    self->next = resting;
+    resting = self;
+    in_flight -= self->blocks;
+    self->file->store->requests--;
+    self->file->requests--;
+    (void)pthread_cond_broadcast(&came); /* all who wait know when the pause ends */
+    pthread_mutex_unlock(&lock);
 }
 
 /* The facts are known.  Takes the blocks of `bytes`, if the first one is not there, and else asks

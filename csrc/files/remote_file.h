@@ -18,10 +18,6 @@
 
 typedef struct pfd_remote_file pfd_remote_file;
 
-/* Whether reads of this thread may wait for a store, as they may at first.  If not, a read of a
- * block that is not in the cache asks for the block and fails. */
-void pfd_remote_set_waits(int32_t waits);
-
 /* How many bytes are asked for ahead of those that are read: a part of the cache's budget. */
 int64_t pfd_remote_bytes_ahead(void);
 
@@ -74,6 +70,9 @@ void pfd_remote_file_follow(pfd_remote_file *self, pfd_remote_file *previous);
 /* Copies bytes of the file, whose range lies in it; waits until they are there. */
 pfd_status pfd_remote_file_read(pfd_remote_file *self, int64_t offset, int64_t size, uint8_t *out,
                                 const pfd_bounds *bounds, pfd_error *err);
+/* The same without waiting.  PFD_IO: they are not in the cache yet, and are asked for. */
+pfd_status pfd_remote_file_read_cached(pfd_remote_file *self, int64_t offset, int64_t size,
+                                       uint8_t *out, pfd_error *err);
 
 /* The blocks that a loader will read, batch after batch, as far as they are known: the cache drops
  * the blocks that are needed last.  One thread at a time may add to a plan.  A plan ends before its

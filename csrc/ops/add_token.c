@@ -1,5 +1,5 @@
 /* AddToken: adds a number at the beginning or the end of each row. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
 #include "pyflowdata/pyflowdata.h"

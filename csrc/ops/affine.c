@@ -1,6 +1,6 @@
 /* Affine: computes in * scale + shift, and changes the dtype. */
 #include "core/convert.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
 #include "pyflowdata/pyflowdata.h"

@@ -1,6 +1,6 @@
 /* Bucketize: the numbers of the intervals that numbers lie in. */
 #include "core/convert.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 
 #include <inttypes.h>

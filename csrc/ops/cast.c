@@ -1,6 +1,6 @@
 /* Cast: converts numbers to another dtype. */
 #include "core/convert.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "pyflowdata/pyflowdata.h"
 

@@ -1,5 +1,5 @@
 /* DecodeClass: parses the digits of an integer, as in WebDataset's .cls files. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
 #include "parse/words.h"

@@ -1,5 +1,5 @@
 /* DecodeRaw: reads bytes as numbers of a dtype and shape. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
 #include "pyflowdata/pyflowdata.h"

@@ -1,7 +1,7 @@
 /* FillMissing: numbers in place of NaN, and of the NaT of dates. */
 #include "core/convert.h"
 #include "core/cpu.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
 

@@ -1,7 +1,7 @@
 /* Lookup: the number of each text in a vocabulary. */
 #include "core/bytes.h"
 #include "core/hash.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "core/tables.h"
 #include "parse/row_type.h"

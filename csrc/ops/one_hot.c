@@ -1,6 +1,6 @@
 /* OneHot: makes a vector of each class number, with one element set. */
 #include "core/convert.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
 #include "pyflowdata/pyflowdata.h"

@@ -1,5 +1,5 @@
 /* Pad: makes rows of any size rows of one shape. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "core/scratch.h"
 #include "parse/row_type.h"

@@ -1,5 +1,5 @@
 /* PadBatch: pads the rows of a batch to its largest row. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "core/scratch.h"
 #include "parse/row_type.h"

@@ -1,5 +1,5 @@
 /* ParseDate: the date and time that a text states, as an integer. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
 #include "pyflowdata/pyflowdata.h"

@@ -1,5 +1,5 @@
 /* RecordEncoder: the fields of a row as one record, as caches store it. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "sources/fields.h"
 
 PFD_INFER_BYTES

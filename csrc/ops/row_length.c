@@ -1,5 +1,5 @@
 /* RowLength: how many elements a row has along a dimension. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
 

@@ -1,5 +1,5 @@
 /* Slice: takes a part of each row, like NumPy's x[start:stop:step] along some dimensions. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
 #include "pyflowdata/pyflowdata.h"

@@ -1,5 +1,5 @@
 /* SlidingWindow: all parts of a row that have one width. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
 #include "pyflowdata/pyflowdata.h"

@@ -1,6 +1,6 @@
 /* ToNumber: the number that a text states. */
 #include "core/convert.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "parse/number_text.h"
 #include "parse/row_type.h"

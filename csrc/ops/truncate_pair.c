@@ -1,5 +1,5 @@
 /* TruncatePair: cuts two rows to a common length, the longer one first. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
 #include "pyflowdata/pyflowdata.h"

@@ -2,7 +2,7 @@
 #include "sources/fixed.h"
 
 #include "core/error.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "files/codecs.h"
 #include "files/file_read.h"
 #include "index/index_image.h"

@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/multi_thread_loop.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/scratch.h"
 #include "files/file_read.h"
 #include "files/file_stream.h"

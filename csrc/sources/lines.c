@@ -2,7 +2,7 @@
 #include "sources/lines.h"
 
 #include "core/error.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/scratch.h"
 #include "files/codecs.h"
 #include "files/file_read.h"

@@ -4,7 +4,7 @@
 
 #include "core/cpu.h"
 #include "core/error.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/scratch.h"
 #include "core/search.h"
 #include "files/codecs.h"

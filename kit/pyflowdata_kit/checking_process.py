@@ -230,7 +230,7 @@ def _descriptor(child: _Child) -> str:
     try:
         one, two = child.job.spec.make(), child.job.spec.make()
     except Error as failure:
-        child.tell("attrs", f"the op cannot be used with these attrs: {failure}")
+        child.tell("attrs", f"the op cannot be made: {failure}")
         raise _StopError from failure
     types = [[(blob.shape, blob.dtype) for blob in node.outputs] for node in (one, two)]
     if types[0] != types[1]:

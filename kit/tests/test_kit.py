@@ -137,7 +137,9 @@ def test_a_decoder_is_fed_by_a_reader(here):  # noqa: F811
         (["--op", "MiniReader", "--attr", "data_dir"], "--attr data_dir: it must be NAME=VALUE"),
         (["--op", "MiniReader", "--also", "x=few"], "'few' is not a number of records"),
         (["--op", "MiniReader", "--asan"], "give --source FILE"),
-        (["--op", "MiniReadr", "--attr", f"data_dir={DATA}"], "did you mean 'MiniReader'?"),
+        (["--op", "MiniReadr", "--attr", f"data_dir={DATA}"],
+         "error: --op MiniReadr: unknown op 'MiniReadr'; did you mean 'MiniReader'? The command "
+         "`pyflowdata ops` lists all of them. An op of a plugin needs the plugin before --op"),
         (["--op", "Affine", "--attr", "scale=x", "--input", f"MiniReader data_dir={DATA}"],
          "attr 'scale' = 'x'; it must be a"),
     ],

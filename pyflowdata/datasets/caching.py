@@ -19,6 +19,7 @@ from ..nodes.node import nodes_of
 from ..nodes.objects import Object
 from ..nodes.tables import Prepared, Table
 from ..loader import DataLoader
+from ..loader.reader_advice import warn_of_left_out
 from ..pyops.op import function_of, name_of
 from ..pyops.row_function import RowFunction
 from ..ragged import Ragged
@@ -266,5 +267,6 @@ class Caching(DatasetBase):
         fields = self.blobs
         said = f"cache({'' if where == 'memory' else shown(os.fspath(where))})"
         cache = _Cache(fields, CachePlace(where), _described(fields, version), said)
+        warn_of_left_out(fields.values(), is_asked=True)
         blobs = cached_fields(cache, cache.folder.records, self.fields.values())
         return type(self)(dict(zip(fields, blobs, strict=False)))

@@ -521,8 +521,8 @@ def computed(
     are_bytes = [
         samples.per == "row" and is_bytes(row_type_of(one)) for one in inputs
     ]
-    texts = {name for name, one in zip(names, are_bytes, strict=True) if one}
-    refuse_str(function, texts, names)
+    texts = {name for name, one in zip(names, inputs, strict=True) if is_bytes(row_type_of(one))}
+    refuse_str(function, texts, names, of_columns=samples.per != "row")
     wrapped = RowFunction(function, attrs, are_bytes)
     types = _types_of(wrapped, names, outputs, samples)
     op = mapped_op(wrapped, types, per=samples.per, processes=processes)

@@ -37,6 +37,7 @@ from ..nodes.file_states import FileState, refuse_changed
 from ..nodes.python_ops import nothing_in_use
 from ..nodes.node import reader_nodes
 from ..loader import DataLoader
+from ..loader.reader_advice import warn_of_left_out
 from ..loader.state import ENDLESS
 from ..remote import one_opening
 from ..nodes.tables import array_of, is_array
@@ -104,6 +105,7 @@ class Reading(DatasetBase):
 
     _opened: _Opened | None = None
     _field_blobs: Mapping[str, FieldBlob] = {}
+    _has_told = False  # what is left out of its records
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_opened"}
@@ -148,6 +150,11 @@ class Reading(DatasetBase):
     ) -> DataLoader[dict[str, Any]]:
         with nothing_in_use():
             return DataLoader(self._alone(batch_size, **(attrs or {})), ledger="", **options)
+
+    def _tell_left_out(self) -> None:
+        if not self._has_told:
+            self._has_told = True
+            warn_of_left_out(self._fields.values(), is_asked=True)
 
     def _whole_records(self, count: int) -> list[dict[str, Any]]:
         """The first records, without damaged ones; raises like a loop if all of `_SEEN` are
@@ -227,6 +234,7 @@ class Reading(DatasetBase):
         if opened is None or opened.process != os.getpid() or not 0 <= place < opened.size:
             (place,) = self._places((place,))
             opened = self._reader()
+        self._tell_left_out()
         batch = opened.loader.read((place,))
         return _own({name: row_of(values, 0) for name, values in batch.items()})
 
@@ -245,6 +253,7 @@ class Reading(DatasetBase):
         if not places and not self._size():
             raise IndexError("there are no records")
         loader, _, most, *_ = self._reader()
+        self._tell_left_out()
         pieces = [places[at : at + most] for at in range(0, len(places), most)] or [places]
         batches = [loader.read(piece) for piece in pieces]
         columns = {name: joined([batch[name] for batch in batches]) for name in self._fields}
@@ -282,6 +291,7 @@ class Reading(DatasetBase):
             if self._is_empty(failure):
                 return
             raise
+        self._tell_left_out()
         with loader:
             for batch in loader:
                 yield from map(_own, records_of(batch))

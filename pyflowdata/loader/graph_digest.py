@@ -41,7 +41,7 @@ _ORDER = (
 )
 
 
-class Parts(NamedTuple):
+class NodeDigest(NamedTuple):
     """The digests of a node.
 
     Attributes:
@@ -54,7 +54,7 @@ class Parts(NamedTuple):
     inputs: str
 
 
-_VIEW = Parts("view", "", "")  # its label is all that its order depends on besides the spec
+_VIEW = NodeDigest("view", "", "")  # its label is all that its order depends on besides the spec
 
 
 class GraphDigest(NamedTuple):
@@ -67,7 +67,7 @@ class GraphDigest(NamedTuple):
             share a key have "".
     """
 
-    nodes: dict[str, Parts]
+    nodes: dict[str, NodeDigest]
     fields: list[tuple[str, str]]
 
 
@@ -130,7 +130,7 @@ class _Walk:
     """
 
     def __init__(self, nodes: Iterable[Node]) -> None:
-        self.parts: dict[str, Parts] = {}
+        self.digests: dict[str, NodeDigest] = {}
         self._origins: dict[tuple[Node, int], _Origin] = {}
         self._numbers: Counter[str] = Counter()
         self._computed: dict[Node, str] = {}
@@ -171,12 +171,12 @@ class _Walk:
         code = "" if identity is None else identity.digest()
         if node.op.is_reader or node.op.is_view:  # the spec of the reader has the rest
             if code:
-                self.parts[label] = Parts(_short_code(code), "", "")
+                self.digests[label] = NodeDigest(_short_code(code), "", "")
             return short_hash(f"{label} {code}", 16)
         types = [(str(blob.dtype), blob.shape[1:]) for blob in node.outputs]
         attrs = f"{lib.pfd_node_attrs_hash(node.handle)} {types}"
         said = " ".join(one.said for one in inputs)
-        self.parts[label] = Parts(_short_code(code), short_hash(attrs), short_hash(said))
+        self.digests[label] = NodeDigest(_short_code(code), short_hash(attrs), short_hash(said))
         drawn = label if _draws_in_rows(node) else ""
         origins = [one.digest for one in inputs]
         return short_hash(repr((_kind_of(node), drawn, code, attrs, origins)), 16)
@@ -225,7 +225,7 @@ class Graph:
         self._nodes = {label: node for node, label in walk.labels.items()}
         self._origins = walk.origin
         self._fields = list(zip(names, blobs, origins, strict=True))
-        own = {_label_in_state(name): one for name, one in (walk.parts | views).items()}
+        own = {_label_in_state(name): one for name, one in (walk.digests | views).items()}
         self._digest = GraphDigest(own, _keyed(names, [one.digest for one in origins]))
         self._texts = list(self._forms())
 
@@ -298,13 +298,13 @@ class Graph:
                 found += self._of_new(name, own, saved) if in_words else []
             else:
                 found += self._of_changed(name, own, before, [
-                    one for one, parts in self._digest.nodes.items() if parts != own
+                    one for one, now in self._digest.nodes.items() if now != own
                     and saved.nodes.get(one if in_words else f"~{short_hash(one)}") == own
                 ])  # fmt: skip
         return found
 
     def _of_changed(
-        self, name: str, own: Parts, saved: Parts, others: Sequence[str]
+        self, name: str, own: NodeDigest, saved: NodeDigest, others: Sequence[str]
     ) -> Iterator[str]:
         """Sentences about a node that the state has with another digest; `others` are what it was
         in the state.
@@ -338,11 +338,11 @@ class Graph:
             inputs = ", ".join(self._origins(one).said for one in self._nodes[name].inputs)
             yield f"{name}: it is computed from {inputs}, and from something else in the state"
 
-    def _of_new(self, name: str, own: Parts, saved: GraphDigest) -> Iterator[str]:
+    def _of_new(self, name: str, own: NodeDigest, saved: GraphDigest) -> Iterator[str]:
         """A sentence about a node that the state does not have, but has another node in its place.
         """
-        gone = [one for one, parts in saved.nodes.items()
-                if one not in self._digest.nodes and parts[1:] == own[1:]]  # fmt: skip
+        gone = [one for one, before in saved.nodes.items()
+                if one not in self._digest.nodes and before[1:] == own[1:]]  # fmt: skip
         if gone:
             yield (
                 f"it delivers the results of {self._said(name)} in place of other blobs: of "
@@ -429,10 +429,10 @@ def _read(text: str) -> tuple[str, GraphDigest]:
     whole, *rest = text.split(" ")
     nodes, fields, size = {}, "", _KEY + _FIELD
     for one in rest:
-        label, _, parts = one.rpartition(":")
+        label, _, digests = one.rpartition(":")
         if one.startswith("="):
             fields = one[1:]
         else:
-            nodes[label] = Parts(*parts.rsplit(".", 2))
+            nodes[label] = NodeDigest(*digests.rsplit(".", 2))
     pieces = [fields[i : i + size] for i in range(0, len(fields), size)]
     return whole, GraphDigest(nodes, [(one[:_KEY].strip("-"), one[_KEY:]) for one in pieces])

@@ -57,13 +57,16 @@ def _field_of(reader: Node, blobs: Iterable[Blob]) -> str:
     return own[0].name.rpartition("/")[2] if own else ""
 
 
-def warn_of_left_out(blobs: Iterable[Blob]) -> None:
+def warn_of_left_out(blobs: Iterable[Blob], *, is_asked: bool = False) -> None:
     """Warns once of the columns of files that are no fields, where a program takes all fields and
     has named none: it believes that it has all columns.
 
-    The callers are those of `advise_on_batches`.
+    Args:
+        blobs: What the program takes.
+        is_asked: The program has called a function that gives it all fields.  Otherwise the callers
+            are those of `advise_on_batches`.
     """
-    if is_ours(sys._getframe(3)):
+    if not is_asked and is_ours(sys._getframe(3)):
         return
     blobs = list(blobs)
     nodes = nodes_of(blobs)

@@ -617,7 +617,7 @@ class RecordFunction(RowFunction):
                 f"flat_map(fan_out=){self._place()}"
             )
 
-    def _check_splits(self, name: str, found: Ragged) -> None:
+    def _check_ragged(self, name: str, found: Ragged) -> None:
         splits, shapes, count = found.row_splits, found.shapes, found.values.size
         sizes, room = np.diff(splits), shapes.prod(axis=1, dtype=np.float64)  # of any size
         if splits[0] or splits[-1] != count or min(sizes.min(initial=0), shapes.min(initial=0)) < 0:
@@ -637,7 +637,7 @@ class RecordFunction(RowFunction):
             if not declared.is_ragged:
                 return checked(name, found, declared, (num_rows,))
             if isinstance(found, Ragged) and declared.fits(found.dtype, found.row_shape):
-                self._check_splits(name, found)
+                self._check_ragged(name, found)
                 return found
             if isinstance(found, (list, tuple)):
                 packed = _packed(list(found), declared)

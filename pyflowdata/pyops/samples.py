@@ -139,7 +139,7 @@ def samples_of(said: str, given: Any, size: int) -> Sequence[Any]:
                     f"returned has {found} values; it needs one for each"
                 )
             if isinstance(column, Ragged):
-                _check_splits(said, key, column)
+                _check_rows_lie_in(said, key, column)
         return _Columns(columns, size)
     if not hasattr(type(given), "__iter__") or isinstance(given, (str, bytes)):
         raise UserFunctionError(
@@ -155,7 +155,7 @@ def samples_of(said: str, given: Any, size: int) -> Sequence[Any]:
     return samples
 
 
-def _check_splits(said: str, key: Any, column: Ragged) -> None:
+def _check_rows_lie_in(said: str, key: Any, column: Ragged) -> None:
     splits, size = column.row_splits, len(column.values)
     if splits[0] < 0 or splits[-1] > size or np.any(splits[1:] < splits[:-1]):
         raise UserFunctionError(

@@ -38,6 +38,8 @@ _REMEDIES = {
     "compare the column, {field} == b'...'",
     ast.JoinedStr: "makes a str with b'...', its b and quotes, as a text of a record is bytes: "
     "write {sign}.decode(), or {sign}!r in an f-string where these are wanted",
+    ast.FormattedValue: "puts an array into a str, as rows of a column of texts are arrays of "
+    "uint8: write bytes({sign}).decode()",
 }
 
 
@@ -55,8 +57,9 @@ def refuse_str(
     Args:
         texts: The fields that are texts.
         by_place: The fields that are its arguments; None: the first argument is the record.
-        of_columns: The arguments are columns of fields, which have their names: it is refused if it
-            compares a row of a column of texts.
+        of_columns: The arguments are columns of fields, which have their names, or those of
+            `by_place`: it is refused if it compares a row of a column of texts, or puts one into a
+            str.
         is_batched: The record has a list of texts for each field of texts.
 
     Raises:
@@ -66,11 +69,13 @@ def refuse_str(
         return
     own = [one.arg for one in source.args.args]
     optional = set(own[len(own) - len(source.args.defaults) :])  # None in other calls
-    named = {arg: field for arg, field in zip(own, by_place or (), strict=False) if field in texts}
+    places = zip(own, own if by_place is None else by_place, strict=False)
+    named = {arg: field for arg, field in places if field in texts}
     record = own[0] if by_place is None and own and not of_columns else ""
-    looked = _Comparisons(function, source, record, texts, named, optional, is_batched)
+    as_texts = {} if of_columns or by_place is None else named
+    looked = _Comparisons(function, source, record, texts, as_texts, optional, is_batched)
     if of_columns:
-        looked.look_at_rows(source, texts & {*own})
+        looked.look_at_rows(source, {*named})
     body = [source.body] if isinstance(source, ast.Lambda) else source.body
     for part in body:
         looked.visit(part)
@@ -119,18 +124,17 @@ class _Comparisons(ast.NodeVisitor):
         self._optional, self._is_batched = optional, is_batched
         self._is_said = False
         self._columns: dict[str, str] = {}  # variable -> the field whose list of texts it is
-        self._rows: dict[str, str] = {}  # variable -> the column of texts of whose rows it is one
+        self._of_columns: set[str] = set()  # variables that are columns of texts, ...
+        self._rows: dict[str, str] = {}  # ... and variable -> the one of whose rows it is one
         self.found: tuple[str, str, type, str] | None = None
 
     def look_at_rows(self, source: ast.AST, columns: set[str]) -> None:
         """Notes the variables of loops over these columns, if nothing else binds the names."""
+        self._of_columns = {name for name in columns if self._bound[name] == 1}
         for node in ast.walk(source):
-            if not isinstance(node, (ast.comprehension, ast.For)):
-                continue
-            column = node.iter.id if isinstance(node.iter, ast.Name) else ""
-            row = node.target.id if isinstance(node.target, ast.Name) else ""
-            if column in columns and self._bound[column] == self._bound[row] == 1:
-                self._rows[row] = column
+            if isinstance(node, (ast.comprehension, ast.For)):
+                rows = self._rows_in(node.target, node.iter, self._whole_column)
+                self._rows |= {name: of for name, of in rows.items() if self._bound[name] == 1}
 
     def _field(self, node: ast.AST) -> str | None:
         """The field whose text a node is; None: the node is not the text of a field."""
@@ -164,7 +168,13 @@ class _Comparisons(ast.NodeVisitor):
             return self._column(node.value)
         return self._field_at(node.value, node.slice)
 
-    def _rows_in(self, target: ast.expr, values: ast.expr) -> dict[str, str]:
+    def _whole_column(self, node: ast.AST) -> str | None:
+        """The argument that a node is, if that is a column of texts."""
+        return node.id if isinstance(node, ast.Name) and node.id in self._of_columns else None
+
+    def _rows_in(
+        self, target: ast.expr, values: ast.expr, column_of: Callable[[ast.AST], str | None]
+    ) -> dict[str, str]:
         """The variables that are texts in a loop over values: a column, `zip` or `enumerate`."""
         if isinstance(values, ast.Call) and isinstance(values.func, ast.Name):
             parts = target.elts if isinstance(target, ast.Tuple) else []
@@ -172,9 +182,10 @@ class _Comparisons(ast.NodeVisitor):
                 parts = parts[1:]
             elif values.func.id != "zip":
                 return {}
-            found = [self._rows_in(*one) for one in zip(parts, values.args, strict=False)]
+            pairs = zip(parts, values.args, strict=False)
+            found = [self._rows_in(*one, column_of) for one in pairs]
             return {name: field for rows in found for name, field in rows.items()}
-        field = self._column(values)
+        field = column_of(values)
         return {target.id: field} if field is not None and isinstance(target, ast.Name) else {}
 
     @contextlib.contextmanager
@@ -224,6 +235,12 @@ class _Comparisons(ast.NodeVisitor):
         """The column of texts of which a node is a row; None: it is none."""
         return self._rows.get(node.id) if isinstance(node, ast.Name) else None
 
+    def _row_written(self, node: ast.AST) -> str | None:
+        """The same, also where its number takes the row out of the column."""
+        if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
+            return self._whole_column(node.value)
+        return self._row(node)
+
     def visit_Assign(self, node: ast.Assign) -> None:
         field, value = self._field(node.value), self._value(node.value)
         for target in node.targets:
@@ -235,7 +252,7 @@ class _Comparisons(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_For(self, node: ast.For) -> None:
-        rows = self._rows_in(node.target, node.iter)
+        rows = self._rows_in(node.target, node.iter, self._column)
         self._texts.update({name: one for name, one in rows.items() if self._bound[name] == 1})
         self.generic_visit(node)
 
@@ -244,7 +261,7 @@ class _Comparisons(ast.NodeVisitor):
     ) -> None:
         rows: dict[str, str] = {}
         for one in node.generators:
-            rows |= self._rows_in(one.target, one.iter)
+            rows |= self._rows_in(one.target, one.iter, self._column)
         with self._inside(rows):
             self.generic_visit(node)
 
@@ -284,6 +301,7 @@ class _Comparisons(ast.NodeVisitor):
         for one in values:
             if not self._is_said and self._column(one) is None:
                 self._note(node, self._field(one), ast.JoinedStr, ast.unparse(one))
+                self._note(node, self._row_written(one), ast.FormattedValue, ast.unparse(one))
 
     def visit_Compare(self, node: ast.Compare) -> None:
         sides = [node.left, *node.comparators]

@@ -235,7 +235,7 @@ def read_blocks(path: str) -> tuple[npt.NDArray[Any], str]:
 _state = threading.RLock()
 _cache: _Cache | None = None
 _threads: list[threading.Thread] = []
-_num_threads = 16
+_requests = 16  # of an object at a time
 _folder: str | None = None  # what configure() was given
 _budget: int | None = None
 
@@ -259,7 +259,9 @@ def configure(
             PYFLOWDATA_CACHE, else pyflowdata/blocks in XDG_CACHE_HOME or ~/.cache.
         budget: The bytes that all files in it may have on disk together, such as "200GB".  At first
             PYFLOWDATA_CACHE_BUDGET, else half of what is free on its disk.
-        requests: How many requests this process makes at a time; at first 16.
+        requests: How many requests at a time this process makes for an object; at first 16.  A few
+            more are for other objects and stores, so that one that does not answer holds up no
+            other.
         options: Options of stores, by how addresses begin, as `{"s3://bucket": {"region": ...}}`:
             those of obstore's `from_url()`, or of the file system of fsspec.
 
@@ -267,7 +269,7 @@ def configure(
         InvalidArgumentError: The budget is no size, or below 16 MiB; or there is no such argument.
         FileError: The folder cannot be made, or others may write into it.
     """
-    global _cache, _num_threads, _folder, _budget
+    global _cache, _requests, _folder, _budget
     for name in others:
         hint = did_you_mean(name, _SETTINGS) or f"; it has {', '.join(_SETTINGS)}"
         raise WrongUseError(f"configure() has no argument '{name}'{hint}", attr=name)
@@ -277,7 +279,7 @@ def configure(
     with _state:
         if options is not None:
             client.set_options(options)
-        _num_threads = requests or _num_threads
+        _requests = requests or _requests
         if cache_dir is None and size is None:
             return
         folder = _folder if cache_dir is None else os.fspath(cache_dir)
@@ -460,7 +462,7 @@ def _prepared() -> _Cache:
     """The cache, with its threads running."""
     with _state:
         cache = _current()
-        while len(_threads) < _num_threads:
+        while len(_threads) < lib.pfd_fetch_threads(_requests):
             name = f"pyflowdata fetch {len(_threads)}"
             _threads.append(threading.Thread(target=_fetch_all, name=name, daemon=True))
             _threads[-1].start()
@@ -530,16 +532,17 @@ def _write_facts(found: Facts, out: CData) -> None:
 def _fetch_all() -> None:
     wanted, facts = ffi.new("pfd_fetch_range *"), ffi.new("pfd_remote_facts *")
     while (request := lib.pfd_fetch_take(wanted)) != ffi.NULL:
+        tries = client.Tries(int(wanted.failed_tries), wanted.since_ns / 1e9)
         try:
             if wanted.tag == ffi.NULL:
-                found, data = client.look_and_fetch(text(wanted.url), int(wanted.size))
+                found, data = client.look_and_fetch(text(wanted.url), int(wanted.size), tries)
                 _write_facts(found, facts)
                 wanted.size = len(data)
                 if not lib.pfd_fetch_found(request, facts, wanted.size):
                     continue
             else:
                 data = client.fetch(
-                    text(wanted.url), text(wanted.tag), int(wanted.offset), int(wanted.size)
+                    text(wanted.url), text(wanted.tag), int(wanted.offset), int(wanted.size), tries
                 )
             lib.pfd_fetch_answered(request, int(getattr(client.answered, "seconds", 0) * 1e9))
             kept = ffi.from_buffer("uint8_t[]", data)
@@ -548,6 +551,8 @@ def _fetch_all() -> None:
             with cache.room(int(wanted.size)):
                 ended, request = request, None
                 lib.pfd_fetch_put(ended, kept, wanted.size, new_error())
+        except client.Again as again:
+            lib.pfd_fetch_again(request, int(again.pause * 1e9))
         except BaseException as failure:  # noqa: BLE001  (who waits must hear of it)
             if request is not None:
                 status, reason, message = _told(failure)

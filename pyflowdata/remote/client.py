@@ -21,10 +21,10 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache, partial
-from itertools import chain, islice, repeat
+from itertools import islice
 from typing import Any, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
 
@@ -276,6 +276,20 @@ class _Obstore:
         return _facts(got.meta), got.bytes()
 
     def list(self, folder: str, is_deep: bool) -> Iterator[tuple[str, Facts | None]]:
+        try:
+            yield from self._list(folder, is_deep)
+        except self._obstore.exceptions.GenericError as failure:
+            # Of a list, obstore tells the number of the answer in a sentence only.
+            number = _STATUS.search(_said(failure))
+            if number is None:
+                raise
+            if number[1] == "404":
+                raise FileError(
+                    "there is no such bucket, or container", file=self._base, reason="environment",
+                ) from failure
+            raise PermissionError(_said(failure)) from failure
+
+    def _list(self, folder: str, is_deep: bool) -> Iterator[tuple[str, Facts | None]]:
         prefix = self._key(folder)
         if is_deep:
             pieces = self._obstore.list(self._store, prefix=prefix, chunk_size=_PAGE)
@@ -287,7 +301,6 @@ class _Obstore:
             for found in piece:
                 yield self._base + found["path"], _facts(found)
 
-
     def put(self, path: str, url: str) -> None:
         part = max(_PART, os.path.getsize(path) // _MOST_PARTS + 1)
         with open(path, "rb") as file:
@@ -295,6 +308,9 @@ class _Obstore:
 
     def remove(self, url: str) -> None:
         self._obstore.delete(self._writer, self._key(url))
+
+
+_STATUS = re.compile(r"non-2xx status code: (40[134])\b")  # those that no further try mends
 
 
 def _facts(meta: Any) -> Facts:
@@ -657,33 +673,75 @@ def _made(call: Callable[[], _T]) -> _T:
     return in_threads(lambda _: call(), [None], 1)[0]
 
 
-def _tried(call: Callable[[], _T], url: str, pauses: tuple[float, ...]) -> _T:
+@dataclass
+class Tries:
+    """How many tries of a request have failed, and when the first one began, in seconds of
+    time.monotonic()."""
+
+    failed: int = 0
+    since: float = field(default_factory=time.monotonic)
+
+
+class Again(Exception):
+    """A try failed in a way that may pass: the next one is due after a pause, in seconds."""
+
+    def __init__(self, pause: float) -> None:
+        super().__init__(pause)
+        self.pause = pause
+
+
+def _try(call: Callable[[], _T], url: str, pauses: tuple[float, ...], tries: Tries) -> _T:
+    global retries
+    limit = sum(pauses)
+    if not tries.failed and _is_given_up(url, limit):
+        raise _failed(url, limit, None)
+    try:
+        result = _made(call)
+    except Exception as failure:
+        error, last = _as_error(failure, url), failure
+    else:
+        _note_answer(url)
+        return result
+    if error is not None:
+        _note_answer(url)
+        raise error from last
+    since, now = _note_failure(url, tries.since), time.monotonic()
+    left = since + limit - now
+    if left <= 0:
+        raise _failed(url, now - since, last) from last
+    with _lock:
+        retries += 1
+    pause = pauses[min(tries.failed, len(pauses) - 1)]
+    raise Again(min(pause * random.uniform(0.5, 1.5), left)) from last  # noqa: S311  (no secret)
+
+
+def _tried(
+    call: Callable[[], _T], url: str, pauses: tuple[float, ...], tries: Tries | None = None
+) -> _T:
     """The result of a call.  A failure that may pass is tried again with these pauses, the last
     one again and again, until the store has given no answer for the sum of the pauses.  This time
-    counts for all requests together, so that waiting for several requests takes no longer."""
-    global retries
-    begin, limit = time.monotonic(), sum(pauses)
-    if _is_given_up(url, limit):
-        raise _failed(url, limit, None)
-    for pause in chain(pauses, repeat(pauses[-1] if pauses else 0.0)):
+    counts for all requests together, so that waiting for several requests takes no longer.
+
+    Args:
+        call: The request.
+        url: Its address.
+        pauses: In seconds.
+        tries: The earlier tries of the request, which is then tried once; None: this thread makes
+            all tries, and waits in the pauses.
+
+    Raises:
+        Again: A further try is due later, where `tries` is given.
+    """
+    mine = tries or Tries()
+    while True:
         try:
-            result = _made(call)
-        except Exception as failure:
-            error, last = _as_error(failure, url), failure
-        else:
-            _note_answer(url)
-            return result
-        if error is not None:
-            _note_answer(url)
-            raise error from last
-        since = _note_failure(url, begin)
-        left = since + limit - time.monotonic()
-        if left <= 0:
-            break
-        with _lock:
-            retries += 1
-        time.sleep(min(pause * random.uniform(0.5, 1.5), left))  # noqa: S311  (not for secrets)
-    raise _failed(url, time.monotonic() - since, last) from last
+            return _try(call, url, pauses, mine)
+        except Again as again:
+            if tries is not None:
+                raise
+            pause = again.pause
+        time.sleep(pause)
+        mine.failed += 1
 
 
 # ---- The calls ----------------------------------------------------------------------------------
@@ -774,23 +832,25 @@ def _one_look(url: str) -> Iterator[None]:
             _looking.pop(url, None)
 
 
-def _look(url: str, is_kept: bool = False) -> Facts:
+def _look(url: str, is_kept: bool = False, tries: Tries | None = None) -> Facts:
     with _one_look(url):
         known = _known(url, is_kept)
         pauses = _FETCH_PAUSES if is_kept else _LOOK_PAUSES  # a loader runs, or opens
-        return known or _note(url, _tried(lambda: _store_of(url).look(url), url, pauses))
+        return known or _note(url, _tried(lambda: _store_of(url).look(url), url, pauses, tries))
 
 
-def look_and_fetch(url: str, size: int) -> tuple[Facts, Any]:
+def look_and_fetch(url: str, size: int, tries: Tries) -> tuple[Facts, Any]:
     """The facts that an object had when it was first looked at since the last opening, and its
     first bytes, where they come with the answer: at most `size`, as a buffer.
 
     Raises:
+        Again: A further try is due later.
         FileError: It cannot be read.
         UnsupportedError: Its store cannot be.
     """
     if size == 0 or urlsplit(url).scheme not in _WEB:  # others have lists, which tell of many
-        return look_at([url], is_kept=True)[0], b""
+        _look_by_lists([url], is_kept=True)
+        return _look(url, True, tries), b""
 
     def get() -> tuple[Facts, Any]:
         facts, data = _store_of(url).get_first(url, size)
@@ -801,7 +861,7 @@ def look_and_fetch(url: str, size: int) -> tuple[Facts, Any]:
     with _one_look(url):
         if (known := _known(url, True)) is not None:
             return known, b""
-        facts, data = _tried(get, url, _FETCH_PAUSES)
+        facts, data = _tried(get, url, _FETCH_PAUSES, tries)
         return _note(url, facts), data
 
 
@@ -960,10 +1020,11 @@ def names_in(folder: str) -> list[str]:
     return names
 
 
-def fetch(url: str, tag: str, offset: int, size: int) -> Any:
+def fetch(url: str, tag: str, offset: int, size: int, tries: Tries | None = None) -> Any:
     """A range of an object in a version, as a buffer of `size` bytes.
 
     Raises:
+        Again: A further try is due later, where the earlier tries are given.
         FileError: It cannot be read, also after several tries; or it is another version now.
     """
 
@@ -974,7 +1035,7 @@ def fetch(url: str, tag: str, offset: int, size: int) -> Any:
         return data
 
     # The facts stay known: another thread may still read an earlier batch, of the same version.
-    return _tried(get, url, _FETCH_PAUSES)
+    return _tried(get, url, _FETCH_PAUSES, tries)
 
 
 # ---- Writing ------------------------------------------------------------------------------------

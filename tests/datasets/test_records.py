@@ -811,6 +811,23 @@ def test_a_text_that_is_put_into_a_str_is_refused_also_in_columns_and_inner_func
     ):
         with pytest.raises(flow.InvalidArgumentError, match=said):
             data.map(wrong, batched=True)
+    for of_rows in (
+        lambda text: [len(f"{one}") for one in text],
+        lambda text: [len(str(text[i])) for i in range(len(text))],
+        lambda text: ["{} {}".format(i, one) for i, one in enumerate(text)],  # noqa: UP032
+        lambda text: ["%s" % one for one in text],  # noqa: UP031
+    ):
+        said = r"puts an array into a str.*write bytes\((one|text\[i\])\).decode\(\)"
+        for use in (data.filter, lambda wrong: data.batch(2).map(wrong, "text", outputs="n")):
+            with pytest.raises(flow.InvalidArgumentError, match=said):
+                use(of_rows)
+    with pytest.raises(flow.InvalidArgumentError, match="one == b'ab' compares an array with"):
+        data.batch(2).map(lambda text: [one == b"ab" for one in text], "text", outputs="n")
+    sizes = data.batch(2).map(
+        lambda text: np.array([len(f"{bytes(one).decode()}") for one in text]), "text", outputs="n"
+    )
+    with flow.DataLoader(sizes["n"]) as loader:
+        assert next(iter(loader)).tolist() == [len(one["text"]) for one in data.head(2)]
     assert data.map(spoken)[1]["n"].startswith(b"b'")
     for right in (
         lambda r: {"n": str(r["text"], "utf-8") + "%s%r" % (r["y"], r["text"])},  # noqa: UP031

@@ -22,6 +22,7 @@ class Bucket(Server):
         kinds: How many requests came, by their kind: LIST, HEAD, GET, PUT, PART, ...
         parts: Those of unfinished uploads, by upload and number.
         fails: Kinds of requests that are answered 403.
+        missing: Buckets that do not exist.
     """
 
     def __init__(self, files: dict[str, bytes]) -> None:
@@ -30,6 +31,7 @@ class Bucket(Server):
         self.kinds: Counter[str] = Counter()
         self.parts: dict[str, dict[int, bytes]] = {}
         self.fails: set[str] = set()
+        self.missing: set[str] = set()
         self.delay = 0.0
 
     @property
@@ -89,6 +91,9 @@ class _BucketHandler(_Handler):
             super().do_GET()
 
     def _list(self, bucket: str, query: dict[str, str]) -> None:
+        if bucket in self.server.missing:
+            self._answer(404, b"<Error><Code>NoSuchBucket</Code></Error>")
+            return
         prefix = f"{bucket}/{query.get('prefix', '')}"
         after = query.get("continuation-token", "")
         keys = sorted(k for k in [*self.server.files] if k.startswith(prefix) and k > after)

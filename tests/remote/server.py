@@ -32,6 +32,7 @@ class Server(ThreadingHTTPServer):
         looks: How many HEAD requests came.
         fault: Called with the number of each GET; names what goes wrong with it, or None: one of
             FAULTS, "400", "403", or "hang", until `hangs` is set.
+        broken: What goes wrong with each GET of a path.
         injected: How often each fault was.
         stale: Old bytes by path, which HEAD tells of, as a list of objects that is out of date.
         is_away: It breaks off every connection.
@@ -55,6 +56,7 @@ class Server(ThreadingHTTPServer):
         self.hanging = 0  # requests that wait for `hangs`
         self.hangs = threading.Event()
         self.fault: Callable[[int], str | None] = lambda _number: None
+        self.broken: dict[str, str] = {}
         self.injected: Counter[str] = Counter()
         self.stale: dict[str, bytes] = {}
         self.is_away = False
@@ -130,6 +132,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _look(self) -> None:
         with self.server.lock:
             self.server.looks += 1
+        if self.server.is_away:
+            self._break_off()
+            return
         time.sleep(self.server.latency)
         old = self.server.stale.get(self.path.lstrip("/"))
         found = self._found() if old is None else (old, f'"{tag_of(old)}"')
@@ -147,7 +152,7 @@ class _Handler(BaseHTTPRequestHandler):
         server = self.server
         with server.lock:
             server.gets += 1
-            fault = server.fault(server.gets)
+            fault = server.fault(server.gets) or server.broken.get(self.path[1:])
             if server.is_away:
                 fault = "reset"
             if fault:

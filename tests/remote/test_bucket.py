@@ -76,6 +76,18 @@ def test_an_opening_takes_a_request_for_each_file_and_the_next_one_a_list(bucket
     assert bucket.kinds["LIST"] == 1 and bucket.kinds.total() <= 2
 
 
+@pytest.mark.parametrize("name", ["x.csv", "*.csv", "d/"])
+def test_a_list_that_no_further_try_mends_is_told_at_once(bucket, name):
+    bucket.missing, before = {"none"}, flow.remote.cache_info().retries
+    with pytest.raises(flow.FileError, match="s3://none/: there is no such bucket"):
+        flow.open(f"s3://none/{name}")
+    bucket.fails = {"LIST"}
+    with pytest.raises(flow.FileError, match="refuses it .401 or 403.: are the credentials there"):
+        flow.open(f"s3://b/{name}")
+    assert flow.remote.cache_info().retries == before
+    assert bucket.kinds["LIST"] <= 2 and bucket.kinds.total() <= 4
+
+
 def test_a_compressed_file_among_many_others_is_told(bucket):
     bucket.files |= {f"b/g/{i:02d}.csv": b"x,y\n1,2\n" for i in range(20)}
     bucket.files["b/g/18.csv"] = gzip.compress(b"x,y\n1,2\n")

@@ -5,7 +5,7 @@
  * Hugging Face's datasets saved is a folder with a state.json, which lists its streams. */
 #include "core/bytes.h"
 #include "core/error.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/scratch.h"
 #include "files/codecs.h"
 #include "files/file_hint.h"

@@ -1,5 +1,5 @@
 /* CacheReader: the records of a data set that were computed once and kept in a file. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "files/file_read.h"
 #include "parse/row_type.h"
 #include "pyflowdata/pyflowdata.h"

@@ -1,5 +1,5 @@
 /* CIFARReader: the binary version of CIFAR-10 and CIFAR-100. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "files/codecs.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* COCOReader: images with the boxes, labels and polygons of their objects. */
 #include "core/error.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/system_calls.h"
 #include "files/codecs.h"
 #include "files/file_read.h"

@@ -3,7 +3,7 @@
  * The masks of all cells of a column, joined by |, say which dtype holds them, and whether a
  * float64 holds them exactly.
  */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "formats/csv/csv_value.h"
 #include "parse/row_type.h"
 

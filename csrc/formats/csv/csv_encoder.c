@@ -1,5 +1,5 @@
 /* CSVEncoder: the fields of each row as a line of a CSV file. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "parse/number_text.h"
 #include "parse/row_type.h"

@@ -1,5 +1,5 @@
 /* CSVReader: columns of delimited text. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "files/file_stream.h"
 #include "formats/csv/csv_rows.h"
 #include "formats/csv/csv_value.h"

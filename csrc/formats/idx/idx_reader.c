@@ -1,6 +1,6 @@
 /* IDXReader: the arrays of MNIST's files, and the labels that belong to them. */
 #include "core/error.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "files/file_hint.h"
 #include "files/file_names.h"

@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/multi_thread_loop.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/search.h"
 #include "core/system_calls.h"
 #include "files/file_names.h"

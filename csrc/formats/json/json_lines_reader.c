@@ -1,6 +1,6 @@
 /* JSONLinesReader: fields of the JSON objects that are the lines of a file, or the elements of the
  * array that it holds. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "files/file_stream.h"
 #include "formats/json/json_fields.h"
 #include "pyflowdata/pyflowdata.h"

@@ -1,7 +1,7 @@
 /* ManifestReader: images that the lines of a JSON file name, with their labels. */
 #include "core/error.h"
 #include "core/hash.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/scratch.h"
 #include "core/system_calls.h"
 #include "files/file_read.h"

@@ -6,7 +6,7 @@
  * stream that decompresses one shard after the other. */
 #include "core/bytes.h"
 #include "core/error.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "files/codecs.h"
 #include "files/file_hint.h"
 #include "files/file_read.h"

@@ -1,6 +1,6 @@
 /* GPTReader: reads windows of seq_length + 1 tokens to train language models, in the order of the
  * files, or in Megatron-LM's order, whose indexes it makes. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/scratch.h"
 #include "formats/megatron/token_files.h"
 #include "formats/megatron/widen.h"

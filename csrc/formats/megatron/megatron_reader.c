@@ -1,5 +1,5 @@
 /* MegatronReader: reads the documents of .bin and .idx files, as Megatron-LM writes them. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "formats/megatron/token_files.h"
 #include "formats/megatron/widen.h"
 #include "pyflowdata/pyflowdata.h"

@@ -4,7 +4,7 @@
  * fields).  Its .db file, an SQLite index, is not needed. */
 #include "core/bytes.h"
 #include "core/error.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/scratch.h"
 #include "core/search.h"
 #include "files/file_hint.h"

@@ -1,5 +1,5 @@
 /* DecodeNpy: decodes the bytes of a .npy file into an array. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "formats/npy/npy_header.h"
 #include "parse/row_type.h"

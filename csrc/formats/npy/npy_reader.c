@@ -1,6 +1,6 @@
 /* NpyReader: reads .npy files; each row of the array is a record. */
 #include "core/error.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "files/file_hint.h"
 #include "formats/npy/npy_header.h"

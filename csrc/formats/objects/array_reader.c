@@ -1,6 +1,6 @@
 /* ArrayReader: the rows of an array in the program's memory, which is not copied. */
 #include "core/hash.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "core/tables.h"
 

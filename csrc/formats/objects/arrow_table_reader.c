@@ -2,7 +2,7 @@
  *
  * The object is a pfd_table of the addresses of the table's schema, then of its chunks. */
 #include "core/hash.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/scratch.h"
 #include "core/tables.h"
 #include "index/record_index.h"

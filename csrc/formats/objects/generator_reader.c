@@ -1,5 +1,5 @@
 /* GeneratorReader: reads samples from a Python object. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "parse/row_type.h"
 #include "pyflowdata/pyflowdata.h"
 #include "sources/fields.h"

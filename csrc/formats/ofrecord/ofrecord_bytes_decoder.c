@@ -1,5 +1,5 @@
 /* OFRecordBytesDecoder: takes one feature of bytes out of each record. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "formats/ofrecord/ofrecord_row.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* OFRecordEncoder: the fields of each row as an OFRecord of OneFlow. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "sources/feature_message.h"
 
 /* The fields of the lists of a feature. */

@@ -1,5 +1,5 @@
 /* OFRecordImageDecoder: the image in a feature of each record. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "formats/ofrecord/ofrecord_image.h"
 
 typedef struct ofrecord_image_decoder_attrs {

@@ -1,6 +1,6 @@
 /* OFRecordRawDecoder: reads the list of one feature as rows of numbers. */
 #include "core/convert.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "formats/ofrecord/ofrecord_row.h"
 #include "pyflowdata/pyflowdata.h"

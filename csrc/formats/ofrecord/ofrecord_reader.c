@@ -1,6 +1,6 @@
 /* OFRecordReader: frames of a length and a message OFRecord, as bytes. */
 #include "core/bytes.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "files/file_hint.h"
 
 #include <inttypes.h>

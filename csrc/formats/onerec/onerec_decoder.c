@@ -2,7 +2,7 @@
 #include "core/bytes.h"
 #include "core/convert.h"
 #include "core/narrow_floats.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
 #include "parse/words.h"

@@ -1,7 +1,7 @@
 /* OneRecReader: reads frames of a FlatBuffer and two digests. */
 #include "core/bytes.h"
 #include "core/hash.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "files/file_hint.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* The format of Apache Parquet. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  * they are copied in the processor's cache. */
 #include "core/bytes.h"
 #include "core/error.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/scratch.h"
 #include "files/codecs.h"
 #include "files/file_hint.h"

@@ -1,5 +1,5 @@
 /* RawReader: flat binary files of rows of one size. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 
 typedef struct raw_reader_attrs {

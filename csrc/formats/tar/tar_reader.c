@@ -1,6 +1,6 @@
 /* TarReader: reads samples of several files each, as WebDataset packs them into tar files. */
 #include "core/error.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/scratch.h"
 #include "files/file_read.h"
 #include "formats/tar/tar_header.h"

@@ -1,5 +1,5 @@
 /* TextLineReader: reads the lines of text files as bytes. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "files/file_stream.h"
 #include "sources/text.h"
 #include "sources/wrapped_source.h"

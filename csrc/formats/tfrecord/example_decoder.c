@@ -1,5 +1,5 @@
 /* ExampleDecoder: takes the features of tf.train.Examples, one output each. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "formats/tfrecord/feature_decoder.h"
 
 PFD_FEATURE_DECODER_FUNCTIONS("tf.train.Example", 0)

@@ -1,5 +1,5 @@
 /* ExampleEncoder: the fields of each row as a tf.train.Example. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "sources/feature_message.h"
 
 /* The fields of the lists of a feature. */

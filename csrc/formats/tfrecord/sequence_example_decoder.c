@@ -1,5 +1,5 @@
 /* SequenceExampleDecoder: decodes context and lists of steps of tf.train.SequenceExamples. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "formats/tfrecord/feature_decoder.h"
 
 PFD_FEATURE_DECODER_FUNCTIONS("tf.train.SequenceExample", 1)

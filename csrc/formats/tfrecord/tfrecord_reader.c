@@ -1,5 +1,5 @@
 /* TFRecordReader: the records of TensorFlow's TFRecord files, as bytes. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "files/file_hint.h"
 #include "formats/tfrecord/tfrecord_frame.h"
 

@@ -1,5 +1,5 @@
 /* CenterCrop: a part of one size from the middle of each image, or from another place. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/ops/crops.h"
 
 #include <inttypes.h>

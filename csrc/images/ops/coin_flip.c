@@ -1,5 +1,5 @@
 /* CoinFlip: 1 or 0 for each record, by chance. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/pixels/random_draws.h"
 
 typedef struct coin_flip_attrs {

@@ -1,5 +1,5 @@
 /* ColorJitter: brightness, contrast, saturation and hue changed by chance. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/ops/each_image.h"
 #include "images/pixels/random_draws.h"
 

@@ -1,5 +1,5 @@
 /* CropMirrorNormalize: a part of each image, mirrored or not, as floats. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "images/pixels/normalize_pixels.h"
 #include "parse/row_type.h"

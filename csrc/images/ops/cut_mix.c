@@ -1,5 +1,5 @@
 /* CutMix: a rectangle of each image replaced by the same one of another row, and labels mixed. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/ops/mixing.h"
 #include "images/pixels/image_rows.h"
 #include "images/pixels/random_draws.h"

@@ -5,7 +5,7 @@
  * integers, so results are the same on every machine, and differ from float arithmetic by one at
  * most. */
 #include "core/cpu.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/random.h"
 #include "images/ops/each_image.h"
 #include "images/pixels/random_draws.h"

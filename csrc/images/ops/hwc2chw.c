@@ -1,6 +1,6 @@
 /* HWC2CHW: the channels of images one after the other. */
 #include "core/cpu.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "images/pixels/image_rows.h"
 #include "pyflowdata/pyflowdata.h"

@@ -1,5 +1,5 @@
 /* ImageBatchAlign: images of a batch brought to one size, by zeros. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "images/pixels/image_rows.h"
 #include "pyflowdata/pyflowdata.h"

@@ -1,5 +1,5 @@
 /* ImageDecoder: the bytes of image files as pixels. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/codecs/image_codec.h"
 #include "images/pixels/image_rows.h"
 #include "parse/row_type.h"

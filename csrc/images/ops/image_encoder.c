@@ -1,5 +1,5 @@
 /* ImageEncoder: images as the bytes of files. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "images/codecs/image_codec.h"
 #include "images/pixels/image_rows.h"

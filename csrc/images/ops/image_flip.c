@@ -1,5 +1,5 @@
 /* ImageFlip: images mirrored as numbers say. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/ops/flips.h"
 #include "images/pixels/image_rows.h"
 

@@ -1,5 +1,5 @@
 /* ImageNormalize: (x - mean) / std of images of floats, with the same dtype and shape. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/pixels/normalize_pixels.h"
 
 typedef struct image_normalize_attrs {

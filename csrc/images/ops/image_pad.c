@@ -1,5 +1,5 @@
 /* ImagePad: a border around each image. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/ops/crops.h"
 #include "images/pixels/image_rows.h"
 #include "images/pixels/image_window.h"

@@ -1,5 +1,5 @@
 /* ImageRandomCrop: a random part of each image, in its own size. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/ops/crops.h"
 
 typedef struct image_random_crop_attrs {

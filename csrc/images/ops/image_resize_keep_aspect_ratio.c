@@ -1,6 +1,6 @@
 /* ImageResizeKeepAspectRatio: resamples images so that one side gets a given length, as OneFlow
  * does. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/ops/oneflow_resize.h"
 
 typedef struct keep_aspect_ratio_attrs {

@@ -1,5 +1,5 @@
 /* ImageResizeToFixed: images of one size, as OneFlow makes them. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/ops/oneflow_resize.h"
 #include "pyflowdata/pyflowdata.h"
 

@@ -1,5 +1,5 @@
 /* ImageSize: height and width of image files, without decoding them. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/codecs/image_codec.h"
 #include "parse/row_type.h"
 

@@ -1,6 +1,6 @@
 /* ImageTargetResize: resamples images so that the shorter side gets a given length, as OneFlow
  * does. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/ops/oneflow_resize.h"
 #include "images/pixels/resample.h"
 

@@ -1,6 +1,6 @@
 /* MixUp: each row's image and labels mixed with another row's. */
 #include "core/convert.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/ops/mixing.h"
 #include "parse/row_type.h"
 

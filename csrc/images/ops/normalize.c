@@ -1,5 +1,5 @@
 /* Normalize: images to floats with mean 0 and standard deviation 1. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "images/pixels/normalize_pixels.h"
 

@@ -1,5 +1,5 @@
 /* ObjectSegmentationPolygonFlip: polygons that follow mirrored images. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/ops/flips.h"
 #include "images/ops/object_rows.h"
 

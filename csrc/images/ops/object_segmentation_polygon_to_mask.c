@@ -1,5 +1,5 @@
 /* ObjectSegmentationPolygonToMask: a mask for each object of an image. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "images/ops/object_rows.h"
 #include "parse/row_type.h"

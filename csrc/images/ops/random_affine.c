@@ -1,5 +1,5 @@
 /* RandomAffine: images rotated, moved, scaled and sheared by chance. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/ops/image_warps.h"
 #include "images/pixels/affine_warp.h"
 #include "images/pixels/random_draws.h"

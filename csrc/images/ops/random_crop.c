@@ -1,5 +1,5 @@
 /* RandomCrop: a part of one size from a random place of each image. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/ops/crops.h"
 #include "images/pixels/random_draws.h"
 

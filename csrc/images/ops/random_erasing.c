@@ -1,6 +1,6 @@
 /* RandomErasing: a random rectangle of each image, filled. */
 #include "core/narrow_floats.h"
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "core/rows.h"
 #include "images/pixels/image_rows.h"
 #include "images/pixels/image_window.h"

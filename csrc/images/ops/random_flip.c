@@ -1,5 +1,5 @@
 /* RandomFlip: images mirrored by chance. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/ops/flips.h"
 #include "images/pixels/image_rows.h"
 #include "images/pixels/random_draws.h"

@@ -1,5 +1,5 @@
 /* RandomResizedCrop: a random part of each image, resampled to one size. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/ops/crops.h"
 #include "images/pixels/resample.h"
 

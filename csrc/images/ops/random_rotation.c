@@ -1,5 +1,5 @@
 /* RandomRotation: images turned by random angles. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/ops/image_warps.h"
 #include "images/pixels/random_draws.h"
 

@@ -1,5 +1,5 @@
 /* Resize: images resampled to a size that is given, or that keeps the aspect ratio. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/pixels/image_rows.h"
 #include "images/pixels/resample.h"
 

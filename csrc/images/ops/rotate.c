@@ -1,5 +1,5 @@
 /* Rotate: images turned by one angle. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/ops/image_warps.h"
 
 typedef struct rotate_attrs {

@@ -1,5 +1,5 @@
 /* SizeRatio: how much larger each image became. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/ops/object_rows.h"
 #include "parse/row_type.h"
 

@@ -1,5 +1,5 @@
 /* TrivialAugment: one random change of random strength. */
-#include "core/op_parts.h"
+#include "core/op_shorthand.h"
 #include "images/ops/augmentations.h"
 #include "images/ops/each_image.h"
 #include "images/pixels/random_draws.h"

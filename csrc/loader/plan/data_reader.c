@@ -1166,9 +1166,9 @@ static void need_objects(const pfd_data_reader *reader, const pfd_record *places
     int64_t *ordinals = pfd_scratch_alloc(scratch, n * (int64_t)sizeof *ordinals);
     for (int64_t i = 0; ordinals && i < n; i++) ordinals[i] = places[i].ordinal;
     if (!ordinals) return;
-    pfd_remote_set_waits(0); /* as of a list of objects that is in a store itself */
+    pfd_scratch_set_waits(scratch, 0); /* for a list of objects that is in a store itself */
     (void)pfd_source_need(reader->source, ordinals, n, scratch);
-    pfd_remote_set_waits(1);
+    pfd_scratch_set_waits(scratch, 1);
 }
 
 void pfd_data_reader_ask(const pfd_data_reader *reader, const pfd_record *places, int64_t n,

@@ -38,6 +38,7 @@ from ..spec import Spec
 from ..testing import run_checks
 from pyflowdata.cli.usage import UsageError, pairs, say
 from pyflowdata.errors import Error
+from pyflowdata.nodes.registry import find_op
 from pyflowdata.plugins.packages import library_path
 
 
@@ -255,6 +256,17 @@ def _split(args: argparse.Namespace) -> tuple[list[str], list[str]]:
     return libraries, sources
 
 
+def _look_for_op(name: str) -> None:
+    """Refuses an op that is not a built-in one, where no plugin is given."""
+    try:
+        find_op(name)
+    except Error as unknown:
+        raise UsageError(
+            f"--op {name}: {unknown}. An op of a plugin needs the plugin before --op: its library, "
+            "its package, or its C and C++ files"
+        ) from None
+
+
 def _look_for(name: str) -> None:
     if not Path(name).is_file():
         raise UsageError(f"there is no file {name}")
@@ -334,6 +346,8 @@ def _check(args: argparse.Namespace, folder: str, quick: bool, build: bool = Tru
     whether to build the plugin."""
     libraries, sources = _split(args)
     _refuse_wrong(args, sources)
+    if not (libraries or sources or args.plugin):
+        _look_for_op(args.op)
     here = quick and asking.can_ask_here()
     if not here:
         asking.prepare()

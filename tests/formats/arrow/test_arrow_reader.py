@@ -408,6 +408,23 @@ def test_a_loader_of_all_fields_says_once_what_is_left_out(monkeypatch):
     assert "decimal, which is no field" in said and "; and 1 more. Name" in said
 
 
+@pytest.mark.parametrize("use", [
+    list, lambda data: data.head(1), lambda data: data[0], lambda data: data.rows([0]),
+    lambda data: data.to_numpy(1), lambda data: data.take(1).cache(),
+])  # fmt: skip
+def test_a_data_set_that_gives_all_fields_says_once_what_is_left_out(monkeypatch, use):
+    monkeypatch.setattr("pyflowdata.native.calling_line._given", set())
+    data = flow.open(FIXTURES / "types.arrow")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(data) and len(data.column("int8")) and len(data.where("int8 > 0")) >= 0
+        use(data.project("int8"))
+    with pytest.warns(UserWarning, match="without some columns.*null_int, which") as told:
+        for _ in range(2):
+            use(data)
+    assert [one.filename for one in told] == [__file__]
+
+
 def test_types_may_be_left_out():
     blobs = flow.ArrowReader(files=str(FIXTURES / "types.arrow"), batch_size=2,
                              columns=["int8", "n=null_float", "struct.'a.b'.text", "x=bool:bool"])

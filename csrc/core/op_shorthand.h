@@ -1,7 +1,7 @@
-/* core/op_parts.h -- the common parts of the files of most ops: members of descriptors, simple
+/* core/op_shorthand.h -- what most files of ops would write alike: members of descriptors, simple
  * functions, the end of an open(). */
-#ifndef PFD_CORE_OP_PARTS_H
-#define PFD_CORE_OP_PARTS_H
+#ifndef PFD_CORE_OP_SHORTHAND_H
+#define PFD_CORE_OP_SHORTHAND_H
 #include "pyflowdata/op.h"
 
 /* ---- Descriptors ----------------------------------------------------------------------------- */
