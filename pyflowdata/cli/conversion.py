@@ -539,7 +539,7 @@ def begin(content: bytes, memory: SharedMemory, send: Send) -> Callable[[bytes],
     return answer
 
 
-# ---- The command ----------------------------------------------------------------------------------
+# ---- The command --------------------------------------------------------------------------------
 
 _IMAGES = 64  # records that are read at a time, where they are large
 

@@ -288,7 +288,8 @@ class Target:
         elif self.kind.holds_one_field and len(source.fields) != 1:
             names = ", ".join(field.name for field in source.fields)
             raise InvalidArgumentError(
-                f"{self.kind.title}: a file has one field, and there are {names}: choose one by {CHOOSE}"
+                f"{self.kind.title}: a file has one field, and there are {names}: choose one by "
+                f"{CHOOSE}"
             )
         self._check_images(source)
         for field in self.fields(source):
