@@ -169,8 +169,12 @@ class UnsupportedError(Error, RuntimeError):
     """The library knows this case, but does not support it."""
 
 
-def missing_package(user: str, package: str, extra: str) -> UnsupportedError:
+_EXTRAS = {"obstore": "remote", "pyarrow": "arrow", "tokenizers": "tokenizers"}
+
+
+def missing_package(user: str, package: str) -> UnsupportedError:
     """The error that `user` needs a package, which an extra of this package installs."""
+    extra = _EXTRAS[package]
     return UnsupportedError(f"{user} needs the package {package}: pip install pyflowdata[{extra}]")
 
 

@@ -21,6 +21,7 @@ from .formats.megatron import MegatronWriter
 from .formats.mindrecord import MindRecordWriter
 from .formats.npy import NpyWriter
 from .formats.ofrecord import OFRecordWriter, encode_ofrecord, encode_ofrecords
+from .formats.parquet import ParquetWriter
 from .formats.raw import RawWriter
 from .formats.tar import TarWriter
 from .formats.text import TextLineWriter
@@ -43,6 +44,7 @@ __all__ = [
     "MindRecordWriter",
     "NpyWriter",
     "OFRecordWriter",
+    "ParquetWriter",
     "RawWriter",
     "TFRecordWriter",
     "TarWriter",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,14 @@ from ..formats import (
     FORMATS,
     ImageChange,
     Source,
+    Target,
     Upload,
+    format_of_name,
     image_formats,
+    written_formats,
 )
 from ..nodes.registry import COMPRESSIONS
-from .conversion.running import add_shard_arguments, given_paths, carry_out
-from .conversion.shards import are_types_of_all
-from .conversion.target import Target
+from .conversion import add_shard_arguments, are_types_of_all, carry_out, given_paths
 from .sources import (
     about,
     add_source_arguments,
@@ -31,7 +31,7 @@ from .sources import (
 )
 from .usage import UsageError, say
 
-_WRITTEN = [name for name, one in FORMATS.items() if one.writer]
+_WRITTEN = written_formats()
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,22 +83,12 @@ def _change(args: argparse.Namespace) -> ImageChange | None:
 
 
 def _target(args: argparse.Namespace, path: str) -> Target:
-    plain = Path(path)
-    packed = COMPRESSION_SUFFIXES.get(plain.suffix.lower())
-    plain = plain.with_suffix("") if packed else plain
-    to = args.to or next(
-        (name for name in _WRITTEN if plain.name.lower().endswith(FORMATS[name].suffixes)), None
-    )
-    if to is None and path.endswith(os.sep):
-        to = next((name for name in _WRITTEN if FORMATS[name].reads_folders), None)
-    if to is None:
-        read = [one for one in FORMATS.values() if plain.name.lower().endswith(one.suffixes)]
-        why = (
-            f"{read[0].title} is read and not written{read[0].written_by}"
-            if read
-            else "its name does not say the format"
-        )
-        raise UsageError(f"{path}: {why}; say --to FORMAT, one of {', '.join(_WRITTEN)}")
+    try:
+        to = args.to or format_of_name(path)
+    except InvalidArgumentError as failure:
+        known = ", ".join(_WRITTEN)
+        raise UsageError(f"{failure.message}; say --to FORMAT, one of {known}") from None
+    packed = COMPRESSION_SUFFIXES.get(Path(path).suffix.lower())
     said = packed if args.compression is None else args.compression
     return Target(
         path, to, None if said == "none" else said, args.float32, args.skip_damaged,

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidArgumentError
-from ..formats import FORMATS, Field, Source
+from ..formats import FORMATS, Field, Source, Target
 from ..nodes import Blob, find_op
 from ..ops import RowLength
 from ..pyops.tokens import Tokenize, TokenizerContent, open_tokenizer, token_number
 from ..words.plain_text import counted
-from .conversion.running import add_shard_arguments, given_paths, carry_out
-from .conversion.target import Target
+from .conversion import add_shard_arguments, given_paths, carry_out
 from .sources import about, add_source_arguments, expand, source_of
 from .usage import UsageError, say
 

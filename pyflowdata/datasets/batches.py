@@ -46,7 +46,7 @@ _PADDED = "PadBatch(data.batch(n)[field])"
 _BY_LENGTH = "batch_by_length(field=...)"
 _CAST = 'map(flow.Cast, name, dtype="int32")'
 _LOOP = "for record in data; batches are in flow.DataLoader(data.batch(n))"
-_KEPT = 'cache(folder); pyflowdata.io has writers, and "pyflowdata convert" writes files'
+_WRITTEN = 'write("name.arrow"), whose name says the format; cache(folder) for records that this program reads'
 _STATE = "a DataLoader of its batches has state_dict() and load_state_dict()"
 _ARRAYS = f"nothing: loaders give arrays of NumPy; {remedies.DEVICE}"
 _RAGGED = "batch(n): rows that differ in size come as a Ragged"
@@ -84,7 +84,8 @@ _METHODS = {
     "rejection_resample": "balance(name)",
     "remove_columns": "drop(name)",
     **dict.fromkeys(("rename_column", "rename_columns"), "rename({old: new})"),
-    **dict.fromkeys(("save", "save_to_disk", "snapshot", "to_csv", "to_json", "to_parquet"), _KEPT),
+    **dict.fromkeys(("export", "save", "save_to_disk", "snapshot", "to_csv", "to_json",
+                     "to_parquet", "write_csv", "write_json", "write_parquet"), _WRITTEN),
     "select_columns": "project(name)",
     "set_epoch": "nothing: a DataLoader counts its epochs; data.shuffle() orders each differently; "
     "loader.seek(0, epoch=n) goes to another",
@@ -125,7 +126,8 @@ def _unknown_of_batches(name: str, fields: Iterable[str], of_data: bool) -> str:
 # ---- The blobs of batches -----------------------------------------------------------------------
 
 _OF_DATA = ("shuffle", "take", "skip", "where", "filter", "enumerate", "repeat", "concat", "zip",
-            "split", "sample", "cache", "flat_map", "explode", "windows", "group_by")  # fmt: skip
+            "split", "sample", "cache", "flat_map", "explode", "windows", "group_by",
+            "write")  # fmt: skip
 
 
 class Batches(tuple[Blob, ...]):

@@ -1,13 +1,16 @@
-"""Records of a data set by number, one after another, and how many there are."""
+"""Records of a data set by number, one after another, and as files; how many there are."""
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
+import inspect
 import itertools
 import math
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
@@ -19,6 +22,16 @@ from ..errors import (
     WrongUseError,
     shown,
 )
+from ..formats import (
+    Format,
+    Source,
+    Target,
+    arrow_table,
+    format_of_name,
+    rows_of_batch,
+    written_formats,
+)
+from ..insight.progress import Bar
 from ..nodes import Blob
 from ..nodes.file_states import FileState, refuse_changed
 from ..nodes.python_ops import nothing_in_use
@@ -28,10 +41,11 @@ from ..loader.reader_advice import warn_of_left_out
 from ..loader.state import ENDLESS
 from ..remote import one_opening
 from ..nodes.tables import array_of, is_array
+from ..words.remedies import did_you_mean
 from ..pyops.records import Row, joined, records_of, row_of, rows_of
 from ..ragged import Ragged
 from .base import DatasetBase, batch_node, is_several, whole
-from .columns import files_state
+from .columns import files_state, naming, refuse_endless
 
 _NO_END = "repeat() has no end; take(n) after it, or repeat(n), has one"
 _AT_ONCE = 64  # records that are read in one call
@@ -313,8 +327,6 @@ class Reading(DatasetBase):
 
     def to_arrow(self, count: int | None = None) -> Any:
         """The first records as a table of pyarrow, which must be installed; as `to_numpy()`."""
-        from ..formats.arrow import arrow_table
-
         return arrow_table(self.to_numpy(count))
 
     def to_pandas(self, count: int | None = None) -> Any:
@@ -334,6 +346,116 @@ class Reading(DatasetBase):
             is_flat = not isinstance(values, Ragged) and values.ndim == 1
             columns[name] = values if is_flat else rows_of(values)
         return pandas.DataFrame(columns)
+
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,
+        **options: Any,
+    ) -> tuple[Path | str, ...]:
+        """Writes the records of the first epoch, in order, to files of a format.
+
+            flow.open("raw/*.jsonl").where("score > 0.5").shuffle(seed=1).write("train.parquet")
+
+        The files get their names when all of them are complete; an error or Ctrl-C leaves none.
+        `pyflowdata convert` writes the records of files in several processes, and resumes.
+
+        Args:
+            path: The file, the folder, or an address as s3://bucket/train.tfrecord.  With shards,
+                `train.x` becomes `train-00000-of-00003.x`; `part-{shard:05d}` is a pattern.
+            format: The format, as "tfrecord"; None: as the name of the file says.
+            **options: Of the writer of the format, in `pyflowdata.io`: overwrite, shard_records,
+                shard_bytes, compression, level, seal; columns={"name": "str"} of tables ...
+
+        Returns:
+            The files; texts where they are addresses.
+
+        Raises:
+            InvalidArgumentError: The format cannot hold a field, an argument is wrong, or the data
+                set has no end.
+            FileError: A file is there already, or cannot be written.
+            CorruptDataError: A record is damaged; `skip_damaged()` leaves such records out.
+        """
+        target = _target(path, format)
+        source = _Written(_NO_FORMAT, None, (), tuple(self.fields.values()), data=self,
+                          target=target)  # fmt: skip
+        target.check(source)
+        made = _writer_options(target, source, options)
+        size = self._size()
+        refuse_endless(size, "write")
+        said = f"writing {os.fspath(path)}"
+        with target.writer(path, **made) as writer, Bar(said, size) as bar, naming():
+            for batch in source.batches(batch_size=self._rows_to_write()) if size else ():
+                target.write(writer, batch, source)
+                bar.update(writer.records)
+        return writer.paths
+
+    def _rows_to_write(self) -> int:
+        readers = self._reader().loader.readers
+        size = sum(one.bytes for one in readers)
+        return max(rows_of_batch(readers[0].records, size, None), _AT_ONCE)
+
+
+# ---- Files that are written ----------------------------------------------------------------------
+
+_NO_FORMAT = Format(
+    name="", title="a data set", doc="", suffixes=(), reader="", decoders=(), checks="",
+    folder_file="", reads_folders=False, origin="",
+)  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class _Written(Source):
+    """The records of a data set, in the place of those of files, for a target."""
+
+    data: Reading | None = None
+    target: Target | None = None
+
+    def blobs(self, **attrs: Any) -> dict[str, Blob]:
+        assert self.data is not None
+        return self.data._alone(**attrs)
+
+    def loader(self, *_wanted: Any, change: Any = None, **attrs: Any) -> DataLoader[Any]:
+        """A loader of what the target takes."""
+        assert self.target is not None and change is None
+        return DataLoader(self.target.columns(self, **attrs), ledger="")
+
+
+def _target(path: str | os.PathLike[str], format: str | None) -> Target:
+    known = ", ".join(written_formats())
+    if not isinstance(path, (str, os.PathLike)):
+        raise InvalidArgumentError(f"write({shown(path)}): give the name of the file to make")
+    if format is not None and format not in written_formats():
+        raise InvalidArgumentError(f"format = {shown(format)}; it must be one of {known}")
+    try:
+        return Target(os.fspath(path), format or format_of_name(path))
+    except InvalidArgumentError as failure:
+        raise InvalidArgumentError(f"{failure.message}; say format=, one of {known}") from None
+
+
+def _writer_options(target: Target, source: Source, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of the writer: those that the fields need, and those that were given."""
+    makers = [vars(one).get("__init__") for one in target.writer.__mro__[:-1]]
+    known = {name for maker in makers if maker for name, one in
+             inspect.signature(maker).parameters.items() if one.kind is one.KEYWORD_ONLY}  # fmt: skip
+    if not target.writer.is_sharded:
+        known -= {"shard_records", "shard_bytes"}
+    for name in given:
+        if name not in known:
+            listed = f"; there are {', '.join(sorted(known))}"
+            raise InvalidArgumentError(
+                f"write: the writer of {target.kind.title} has no option {name!r}"
+                f"{did_you_mean(name, known) or listed}"
+            )
+    options = {**target.options(source), **given}
+    if isinstance(given.get("columns"), Mapping):
+        options["columns"] = {**target.options(source).get("columns", {}), **given["columns"]}
+    return options
+
+
+# ---- Fields --------------------------------------------------------------------------------------
 
 
 class FieldBlob(Blob):

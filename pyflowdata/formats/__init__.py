@@ -24,9 +24,11 @@ from .base.images import (
     image_size,
     pixel_fields,
 )
+from .base.record_batches import arrow_table
 from .base.source import RECORD, RecordFormat, Source, array_blob, rows_of_batch, table_blobs
 from .base.open_source import FORMATS, open_source, values_in_files
 from .base.output import COMPRESSION_SUFFIXES, Names, put_in_place, remove, sync_folder
+from .base.target import Target, format_of_name, written_formats
 from .base.uploads import Upload, upload_of
 from .base.seals import Seal, read_seal, remove_seal, seal_damage, seal_path, write_seal
 from .base.writer import Writer
@@ -48,8 +50,10 @@ __all__ = [
     "Seal",
     "Upload",
     "Source",
+    "Target",
     "Writer",
     "array_blob",
+    "arrow_table",
     "as_float32",
     "cached_fields",
     "damage_of",
@@ -59,6 +63,7 @@ __all__ = [
     "encoded_records",
     "expanded",
     "field_of",
+    "format_of_name",
     "head_of",
     "image_fields",
     "image_formats",
@@ -81,4 +86,5 @@ __all__ = [
     "table_blobs",
     "values_in_files",
     "write_seal",
+    "written_formats",
 ]

@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import InvalidArgumentError, shown
 from ..nodes import find_op
 from ..nodes.image_files import ENDINGS, ending_of
+from ..words.remedies import CHOOSE
 from .base.damage import Damage, Scan
 from .base.fields import Field
 from .base.format import Format
@@ -331,7 +332,7 @@ class ImageFolder(Format):
             return None
         return (
             f"{field.name} has no place in an image folder, which has an image and its class: "
-            "choose these with --fields"
+            f"choose these by {CHOOSE}"
         )
 
     def adapted(self, fields: Sequence[Field], batch: dict[str, Any]) -> dict[str, Any]:

@@ -232,7 +232,10 @@ class TFRecord(MessageFormat):
 
     def refusal(self, field: Field) -> str | None:
         if field.dtype == "float64":
-            return f"{field.name} is float64, which an Example has not: --float32 stores float32"
+            return (
+                f"{field.name} is float64, which an Example has not: store float32, by "
+                f"data.map(flow.Cast, {field.name!r}, dtype='float32'), or --float32 of a command"
+            )
         return None
 
 

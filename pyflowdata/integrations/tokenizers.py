@@ -24,7 +24,7 @@ from ..errors import missing_package, shown
 try:
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 except ImportError:
-    raise missing_package(__name__, "tokenizers", "tokenizers") from None
+    raise missing_package(__name__, "tokenizers") from None
 
 if TYPE_CHECKING:
     from tokenizers.normalizers import Normalizer

@@ -34,7 +34,7 @@ def _pyarrow() -> Any:
         importlib.import_module("pyarrow.parquet")
         return importlib.import_module("pyarrow")
     except ImportError:
-        raise missing_package("a reader of Parquet files", "pyarrow", "arrow") from None
+        raise missing_package("a reader of Parquet files", "pyarrow") from None
 
 
 # ---- Predicates over statistics ------------------------------------------------------------------

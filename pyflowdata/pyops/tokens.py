@@ -149,7 +149,7 @@ def _library() -> Any:
     try:
         import tokenizers
     except ImportError:
-        raise missing_package("Tokenize", "tokenizers", "tokenizers") from None
+        raise missing_package("Tokenize", "tokenizers") from None
     return tokenizers
 
 

@@ -476,7 +476,7 @@ def _signed(address: str) -> _Store:
         url = _LOGIN.sub("", address, count=1)
         return _Signed(url, _options_of(url))
     except ModuleNotFoundError as missing:
-        raise missing_package("an address with a query", "obstore", "remote") from missing
+        raise missing_package("an address with a query", "obstore") from missing
 
 
 @lru_cache(maxsize=256)
@@ -493,7 +493,7 @@ def _store(base: str) -> _Store:
         return _Fsspec(base, options)
     except ImportError as missing:
         if scheme in _OBSTORE:
-            raise missing_package(f"{scheme}://", "obstore", "remote") from missing
+            raise missing_package(f"{scheme}://", "obstore") from missing
         raise UnsupportedError(
             f"{scheme}:// is read with fsspec, which says: {missing}; pip install "
             "pyflowdata[remote], and the package that fsspec needs for it"

@@ -38,6 +38,7 @@ def of_hugging_face(given: object) -> str:
 # ---- What to do, in one wording -----------------------------------------------------------------
 
 BATCH_SIZE = "batch_size= of the reader, or .batch(n) of a data set"
+CHOOSE = "data.project([...]), or --fields of a command"
 DEVICE = (
     'pyflowdata.integrations.torch.TorchLoader(loader, device="cuda") gives batches on a device'
 )

@@ -8,7 +8,7 @@ Each user needs something else:
 - The DataLoader with torch's arguments (its own `workers.py`): processes of the program's context
   of multiprocessing, forks among them; files in memory for batches; the exception of the dataset
   with its traceback; the sample that a worker had when it died.
-- `pyflowdata convert --jobs` (`cli/conversion/shards.py`): new processes, one task after the
+- `pyflowdata convert --jobs` (`cli/conversion.py`): new processes, one task after the
   other, the progress of each process, and no messages of Ctrl-C.
 - The checks of ops, in a separate package: a new process that stays for the next job, in an
   environment of its own; it makes forks, and ends them before it ends.

@@ -18,9 +18,8 @@ from support.cli_files import COLUMNS, N, S, V, X, Y, convert, damage, examples,
 from support.command import here
 from support.paths import ROOT
 
-from pyflowdata.cli.conversion import running
-from pyflowdata.cli.conversion import running, shards
-from pyflowdata.cli.conversion.target import Target
+from pyflowdata.cli import conversion
+from pyflowdata.formats import Target
 from pyflowdata.formats import open_source
 from pyflowdata.io import NpyWriter, RawWriter, TFRecordWriter, TextLineWriter
 
@@ -108,7 +107,7 @@ def test_lines_from_one_file_to_several(here, tmp_path):
 @pytest.mark.parametrize("jobs, packed", [(1, None), (2, None), (1, "gzip")])
 def test_shards_hold_what_one_file_holds(jobs, packed, here, tmp_path, monkeypatch):
     """Shards need not begin with a batch, either; a stream is read by one process."""
-    monkeypatch.setattr(running, "rows_of_batch", lambda *_: 64)
+    monkeypatch.setattr(conversion, "rows_of_batch", lambda *_: 64)
     path = examples(tmp_path, compression=packed)
     out = convert(here, path, tmp_path / "b.npy", "--fields", "x", "--shards", 7, "--jobs", jobs)
     parts = [np.load(tmp_path / f"b-0000{i}-of-00007.npy") for i in range(7)]
@@ -121,7 +120,7 @@ def test_shards_hold_what_one_file_holds(jobs, packed, here, tmp_path, monkeypat
     "code, arguments, says",
     [
         (2, ["b.jpg"], "does not say the format; say --to FORMAT"),
-        (1, ["b.npy"], "--to npy takes one field, and there are s, x, y"),
+        (1, ["b.npy"], "a file has one field, and there are s, x, y"),
         (1, ["b.npy", "--fields", "s"], "s is bytes, which npy cannot hold"),
         (1, ["b.txt", "--fields", "x"], "x is float32[4], which text cannot hold"),
         (2, ["b.csv", "--shards", "0"], "--shards 0: it must be 1 or more"),
@@ -255,17 +254,17 @@ def test_a_folder_or_lock_that_another_user_put_there_is_not_used(here, tmp_path
 def test_a_source_that_has_changed_is_begun_anew(here, tmp_path, monkeypatch):
     path, target = examples(tmp_path), tmp_path / "b.csv"
     arguments = ["convert", path, target, "--shards", 3, "--jobs", 1, "--quiet"]
-    original = shards.Conversion.note
+    original = conversion.Conversion.note
 
     def fail(self, number, records):
         original(self, number, records)
         raise OSError(28, "No space left on device", str(target))
 
-    monkeypatch.setattr(shards.Conversion, "note", fail)
+    monkeypatch.setattr(conversion.Conversion, "note", fail)
     status, _, err = here(*arguments)
     assert status == 1 and "b.csv: No space left on device" in err
     assert sorted(os.listdir(tmp_path)) == [".b.csv.convert", "a.tfrecord"]
-    monkeypatch.setattr(shards.Conversion, "note", original)
+    monkeypatch.setattr(conversion.Conversion, "note", original)
     write(TFRecordWriter, path, {**COLUMNS, "y": Y + 1}, overwrite=True)
     status, _, err = here(*arguments)
     assert status == 0 and "have changed: starting again" in err
@@ -283,7 +282,7 @@ def test_two_conversions_to_one_name(here, tmp_path):
     path = examples(tmp_path)
     source = open_source([path])
     target = Target(str(tmp_path / "b.csv"), "csv")
-    first = shards.Conversion(source, target, [0, N], "data")
+    first = conversion.Conversion(source, target, [0, N], "data")
     with first.at_work():
         status, _, err = here("convert", path, tmp_path / "b.csv")
         assert status == 1 and "another process is converting to this name" in err
@@ -304,7 +303,7 @@ def test_space_that_is_too_little_is_an_error_before_anything_is_written(
     here, tmp_path, monkeypatch
 ):
     """The size is what the first records take as a file, times their number."""
-    monkeypatch.setattr(running, "rows_of_batch", lambda *_: 64)
+    monkeypatch.setattr(conversion, "rows_of_batch", lambda *_: 64)
     free = os.statvfs(tmp_path)
     path, packed = examples(tmp_path), examples(tmp_path, name="p.tfrecord", compression="gzip")
     for name, of, is_known in (("c.raw", path, True), ("d.raw", packed, False)):

@@ -14,7 +14,7 @@ from support.command import here  # noqa: F401
 from support.paths import ROOT
 from support.tokenizer_files import texts, trained
 
-from pyflowdata.cli.conversion import running
+from pyflowdata.cli import conversion
 from pyflowdata.formats import open_source
 
 pytest.importorskip("tokenizers", reason="the package tokenizers is not here")
@@ -101,7 +101,7 @@ def test_a_run_that_is_killed_goes_on(here, plain, files, tmp_path):
 
 
 def test_another_tokenizer_starts_again(here, files, tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "rows_of_batch", lambda *_: 3)
+    monkeypatch.setattr(conversion, "rows_of_batch", lambda *_: 3)
     path = tmp_path / "docs.txt"
     path.write_bytes(b"ba ko\n" * 8 + b"\xff\n")  # the last shard fails, the others are kept
     arguments = ["tokenize", path, tmp_path / "out", "--shards", 3, "--jobs", 1, "--tokenizer"]

@@ -15,8 +15,7 @@ from support.cli_files import convert, damage, examples, read
 from support.command import here
 
 import pyflowdata as flow
-from pyflowdata.cli.conversion import running
-from pyflowdata.cli.conversion import running, shards
+from pyflowdata.cli import conversion
 from pyflowdata.io import IDXWriter, TarWriter
 
 CLASSES = ["ant", "bee", "cät"]
@@ -272,7 +271,7 @@ def test_pixels_become_files(here, tmp_path):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_shards_hold_what_one_file_holds(jobs, here, tree, tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "_IMAGES", 4)
+    monkeypatch.setattr(conversion, "_IMAGES", 4)
     options = ["--resize", "8x8", "--quality", "60"]
     convert(here, tree, tmp_path / "a.tfrecord", *options)
     convert(here, tree, tmp_path / "b.tfrecord", *options, "--shards", 3, "--jobs", jobs)
@@ -382,7 +381,7 @@ def test_a_finished_folder_is_found_again(here, tree, tmp_path, monkeypatch):
         raise flow.FileError("the disk is gone", file="b")
 
     with monkeypatch.context() as patch:
-        patch.setattr(shards.Conversion, "publish", fail)
+        patch.setattr(conversion.Conversion, "publish", fail)
         status, _, err = here(*arguments)
     assert status == 1 and "the disk is gone" in err
     assert sorted(os.listdir(tmp_path)) == [".b.convert", "src"]
@@ -390,7 +389,7 @@ def test_a_finished_folder_is_found_again(here, tree, tmp_path, monkeypatch):
     assert status == 0 and "1 of 1 shards are there already" in err
     assert samples(tmp_path / "b") == samples(tree)
     with monkeypatch.context() as patch:
-        patch.setattr(shards.Conversion, "publish", fail)
+        patch.setattr(conversion.Conversion, "publish", fail)
         here(*arguments[:2], tmp_path / "c", *arguments[3:])
     status, _, err = here(*arguments[:2], tmp_path / "c", *arguments[3:], "--resize", "4x4")
     assert status == 0 and "starting again" in err

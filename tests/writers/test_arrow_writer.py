@@ -1,4 +1,4 @@
-"""ArrowWriter: files and streams as pyarrow reads them, the types of columns, and shards."""
+"""ArrowWriter and ParquetWriter: files as pyarrow reads them, the types of columns, and shards."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ import pyflowdata as flow
 pa = pytest.importorskip("pyarrow", reason="the package pyarrow is not here")
 
 from pyflowdata.formats import read_seal, seal_damage  # noqa: E402
-from pyflowdata.io import ArrowWriter  # noqa: E402
+from pyflowdata.io import ArrowWriter, ParquetWriter  # noqa: E402
 
 N = 250
 LISTS = flow.Ragged(np.arange(2.0 * N).reshape(-1, 2)[: N - 1], np.cumsum([0, *[2, 0, 1] * 83, 0]))
@@ -40,6 +40,32 @@ def table_of(path, stream=False):
     found = opened.read_all()
     found.validate(full=True)
     return found
+
+
+@pytest.mark.parametrize("compression", [None, "snappy", "gzip", "none"])
+def test_pyarrow_reads_the_values_of_parquet(compression, tmp_path):
+    path = tmp_path / "a.parquet"
+    with ParquetWriter(path, compression=compression, group_records=100) as writer:
+        writer.write_batch(BATCH)
+        for row in range(60):
+            writer.write(row_of(BATCH, row))
+    file = pytest.importorskip("pyarrow.parquet").ParquetFile(path, page_checksum_verification=True)
+    assert file.read().to_pylist() == ROWS + ROWS[:60]
+    groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
+    assert [one.num_rows for one in groups] == [100, 100, 100, 10]
+    name = {None: "ZSTD", "none": "UNCOMPRESSED"}.get(compression, str(compression).upper())
+    assert {groups[0].column(i).compression for i in range(len(BATCH))} == {name}
+
+
+def test_a_changed_page_of_parquet_is_found(tmp_path):
+    path = tmp_path / "a.parquet"
+    with ParquetWriter(path, compression="none") as writer:
+        writer.write_batch({"x": np.arange(5000)})
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(flow.CorruptDataError, match=r"a\.parquet.*x"):
+        flow.open(path).to_numpy()
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -111,7 +137,7 @@ def test_a_row_that_is_refused_leaves_the_file_whole(tmp_path):
             writer.write_batch({"x": [2, 0.5]})
         writer.write({"x": 4})
     assert table_of(tmp_path / "a.arrow").to_pydict() == {"x": [1, 4]}
-    with pytest.raises(flow.InvalidArgumentError, match="zstd compresses the buffers of an Arrow"):
+    with pytest.raises(flow.InvalidArgumentError, match="zstd compresses the buffers of the file"):
         ArrowWriter(tmp_path / "a.arrow.zst")
 
 

@@ -21,6 +21,7 @@ from .damage import Damage, Scan, read_all
 from .detection import Detected
 from .fields import BYTES, Field, field_of, listed_field, output_fields, port_name
 from .images import ImageFields
+from .row_types import TEXT
 from .source import RECORD, RecordFormat, Source, make_node
 from .writer import Writer
 
@@ -32,7 +33,6 @@ class Format(RecordFormat):
 
     Attributes:
         writer: The class that writes it; None: there is none.
-        written_by: For messages: what writes the format in place of a writer, after a comma.
         holds_one_field: Whether a file holds one field, without its name.
         holds_records: Whether its writer takes the whole records that its reader returns.
         image_names: The usual names of fields in records of images; None: no names are usual.
@@ -44,7 +44,6 @@ class Format(RecordFormat):
     """
 
     writer: ClassVar[type[Writer] | None] = None
-    written_by: ClassVar[str] = ""
     holds_one_field: ClassVar[bool] = False
     holds_records: ClassVar[bool] = False
     image_names: ClassVar[ImageFields | None] = None
@@ -228,6 +227,10 @@ _QUOTED = re.compile("'[^']*'")
 class ColumnFormat(Format):
     """A format of tables of Arrow's types: fields are the columns of the first file that rows can
     have, by their paths, such as meta.lang."""
+
+    def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
+        """The types of the fields; texts of JSON are text."""
+        return {"columns": {one.name: TEXT if one.is_json else one.type for one in fields}}
 
     def found_by_reader(self, values: Mapping[str, object]) -> Mapping[str, object]:
         """The types of columns that were given without a type, as C infers them for all columns."""

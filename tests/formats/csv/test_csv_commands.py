@@ -10,7 +10,7 @@ from support.cli_files import convert, read
 from support.command import here
 
 import pyflowdata as flow
-from pyflowdata.cli.conversion.shards import Conversion
+from pyflowdata.cli.conversion import Conversion
 from pyflowdata.formats.csv import CSV
 
 

@@ -673,11 +673,16 @@ def test_a_global_shuffle_that_does_not_fit_is_warned_of(tmp_path):
             assert words in said[0]
 
 
-def test_parquet_is_no_target_of_convert(tmp_path, capsys):
+def test_convert_makes_shards_of_parquet(tmp_path):
     source = write(tmp_path / "x.parquet", *numbered(3))
-    assert cli.main(["convert", source, str(tmp_path / "y.parquet")]) == 2
-    said = capsys.readouterr().err
-    assert "Parquet is read and not written, and pyarrow writes it" in said and "arrow" in said
+    assert cli.main(["convert", source, str(tmp_path / "y.parquet"), "--shards", "2",
+                     "--fields", "i,text:str"]) == 0  # fmt: skip
+    shards = [pq.read_table(tmp_path / f"y-0000{i}-of-00002.parquet") for i in range(2)]
+    assert pa.concat_tables(shards).to_pydict() == pq.read_table(source).to_pydict()
+
+
+def test_a_kind_of_shuffle_that_is_not_there(tmp_path):
+    source = write(tmp_path / "x.parquet", *numbered(3))
     with pytest.raises(flow.InvalidArgumentError, match="the kinds are .*mean 'window'") as failure:
         flow.open(source).shuffle(kind="windows")
     assert (failure.value.op, failure.value.attr) == ("shuffle", "kind")

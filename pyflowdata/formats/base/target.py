@@ -1,35 +1,66 @@
-"""The target of a conversion: a format, and whether it can hold the fields of a source."""
+"""Files to write: their format, whether it can hold the fields of a source, and its batches."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...errors import InvalidArgumentError
-from ...formats import (
-    FORMATS,
-    RECORD,
-    Field,
-    Format,
-    ImageChange,
-    ImageFields,
-    Source,
-    as_float32,
-    image_fields,
-    image_size,
-    pixel_fields,
-)
-from ...io import Writer
 from ...nodes import Blob
 from ...ragged import Ragged
+from ...words.remedies import CHOOSE
+from .fields import BYTES, Field, as_float32
+from .format import Format
+from .images import ImageChange, ImageFields, image_fields, image_size, pixel_fields
+from .open_source import FORMATS
+from .output import COMPRESSION_SUFFIXES
+from .source import RECORD, Source
+from .writer import Writer
+
+
+# ---- The format that a name says ----------------------------------------------------------------
+
+
+def written_formats() -> list[str]:
+    """The names of the formats that have a writer."""
+    return [name for name, one in FORMATS.items() if one.writer]
+
+
+def format_of_name(path: str | os.PathLike[str]) -> str:
+    """The format that the name of a file to write says, beside the suffix of a compression; of a
+    path that ends with a slash, a format of folders.
+
+    Raises:
+        InvalidArgumentError: The name says none that has a writer.
+    """
+    shown = os.fspath(path)
+    plain = Path(shown)
+    if plain.suffix.lower() in COMPRESSION_SUFFIXES:
+        plain = plain.with_suffix("")
+    name = plain.name.lower()
+    names = written_formats()
+    found = next((one for one in names if name.endswith(FORMATS[one].suffixes)), None)
+    if found is None and shown.endswith(os.sep):
+        found = next((one for one in names if FORMATS[one].reads_folders), None)
+    if found is None:
+        read = [one for one in FORMATS.values() if name.endswith(one.suffixes)]
+        why = (
+            f"{read[0].title} is read and not written"
+            if read
+            else "its name does not say the format"
+        )
+        raise InvalidArgumentError(f"{shown}: {why}")
+    return found
 
 
 # ---- Images -------------------------------------------------------------------------------------
 
-_BYTES = "bytes"
+_ENCODED = "__encoded__"  # the name of the blob of encoded records
 _SIZE = "__size__"  # a blob that is read for its errors alone
 
 
@@ -57,10 +88,10 @@ class _Images:
         made = [dataclasses.replace(one, name=new.get(one.name, one.name)) for one in fields]
         if self.change is not None:
             made = [
-                Field(one.name, _BYTES) if one.name == self.names.image else one for one in made
+                Field(one.name, BYTES) if one.name == self.names.image else one for one in made
             ]
         made.sort(key=lambda field: field.name != self.names.image)
-        return [*made, Field(self.names.class_name, _BYTES)] if self.classes else made
+        return [*made, Field(self.names.class_name, BYTES)] if self.classes else made
 
     def blobs(self, blobs: dict[str, Blob]) -> dict[str, Blob]:
         """The blobs of the source, with the image as ops change it."""
@@ -158,7 +189,7 @@ class Target:
         found = image_fields(source.fields) if self.takes_images(source) else None
         if found is None:
             return None
-        origin, needs = FORMATS[source.format.name], self.kind.needs_images
+        origin, needs = _origin(source), self.kind.needs_images
         is_usual = origin.is_image_name(found.image)
         if not (is_usual or needs or self.change):
             return None
@@ -178,7 +209,7 @@ class Target:
         usual = self.kind.image_names
         if not found.label or found.class_name or usual is None or not usual.class_name:
             return ()
-        return tuple(FORMATS[source.format.name].class_names(source))
+        return tuple(_origin(source).class_names(source))
 
     def notes(self, source: Source) -> list[str]:
         """Messages for the user about changes of records."""
@@ -208,6 +239,27 @@ class Target:
         made = [as_float32(blob) if name in narrow else blob for name, blob in blobs.items()]
         return self.kind.encoded(fields, made)
 
+    # ---- Batches ------------------------------------------------------------------------------
+
+    def columns(self, source: Source, **attrs: Any) -> dict[str, Blob]:
+        """The blobs whose batches `write` takes: encoded records, or the fields of records that the
+        writer encodes."""
+        blobs = self.blobs(source, **attrs)
+        encoded = self.encoded(source, blobs)
+        return blobs if encoded is None else {_ENCODED: encoded}
+
+    def write(self, writer: Writer, batch: dict[str, Any], source: Source) -> None:
+        """Writes a batch of `columns`."""
+        if _ENCODED not in batch:
+            writer.write_batch(self.adapted(batch, source))
+            return
+        shapes: dict[str, Any] = {
+            one.name: () if None in one.shape else one.shape for one in self.fields(source)
+        }
+        if shapes:
+            writer.expect(shapes)
+        writer.write_encoded(batch[_ENCODED])
+
     # ---- Fields -------------------------------------------------------------------------------
 
     def fields(self, source: Source) -> list[Field]:
@@ -236,8 +288,8 @@ class Target:
         elif self.kind.holds_one_field and len(source.fields) != 1:
             names = ", ".join(field.name for field in source.fields)
             raise InvalidArgumentError(
-                f"--to {self.format} takes one field, and there are {names}: choose one with "
-                "--fields"
+                f"{self.kind.title}: a file has one field, and there are {names}: choose one by "
+                f"{CHOOSE}"
             )
         self._check_images(source)
         for field in self.fields(source):
@@ -252,7 +304,7 @@ class Target:
         if images is None:
             raise InvalidArgumentError(
                 f"no field is known as that of the images; there are {names}: choose it, and a "
-                "label, with --fields"
+                f"label, by {CHOOSE}"
             )
         found = images.found
         if self.kind.needs_images and not (found.label or found.class_name):
@@ -297,6 +349,13 @@ class Target:
         columns = self.kind.image_columns(name, batch.pop(name))
         others = [field for field in fields if field.name != name]
         return {**columns, **self.kind.adapted(others, batch)}
+
+
+def _origin(source: Source) -> Format:
+    """The format of a source, with the rules for its images."""
+    found = source.format
+    assert isinstance(found, Format)
+    return found
 
 
 def _narrow(name: str, column: Any) -> Any:

@@ -1,0 +1,151 @@
+"""`data.write(path)`: files of a data set as NumPy, csv, json and pyarrow read them."""
+
+import csv
+import importlib
+import json
+
+import numpy as np
+import pytest
+
+import pyflowdata as flow
+from pyflowdata.errors import CorruptDataError, FileError, InvalidArgumentError, UserFunctionError
+
+ROWS = 3000
+
+
+@pytest.fixture
+def columns():
+    rng = np.random.default_rng(7)
+    return {
+        "x": rng.random((ROWS, 3), np.float32),
+        "n": rng.integers(-(1 << 40), 1 << 40, ROWS),
+        "t": [f"row {number}, ä" * (number % 4) for number in range(ROWS)],
+    }
+
+
+def of_others(path, columns):
+    """The columns of a file as another program reads them."""
+    if path.suffix == ".jsonl":
+        rows = list(map(json.loads, path.read_text().splitlines()))
+        return {name: [row[name] for row in rows] for name in columns}
+    if path.suffix == ".csv":
+        rows = list(csv.DictReader(path.open(newline="")))
+        return {"n": [int(row["n"]) for row in rows], "t": [row["t"] for row in rows]}
+    pyarrow = pytest.importorskip("pyarrow")
+    if path.suffix == ".parquet":
+        parquet = importlib.import_module("pyarrow.parquet")
+        table = parquet.ParquetFile(path, page_checksum_verification=True).read()
+    else:
+        table = pyarrow.ipc.open_file(path).read_all()
+    return {name: table[name].to_pylist() for name in columns}
+
+
+@pytest.mark.parametrize("name", ["all.jsonl", "all.csv", "all.arrow", "all.parquet"])
+def test_other_programs_read_the_records_in_their_order(tmp_path, columns, name):
+    order = np.random.default_rng(3).permutation(ROWS)[:1000]
+    data = flow.from_arrays(columns).select(order)
+    if name == "all.csv":
+        data = data.project(["n", "t"])
+    is_table = name in ("all.arrow", "all.parquet")
+    options = {"columns": {"t": "str"}, "compression": "zstd"} if is_table else {}
+    assert data.write(tmp_path / name, **options) == (tmp_path / name,)
+    found = of_others(tmp_path / name, columns)
+    assert found["n"] == columns["n"][order].tolist()
+    assert found["t"] == [columns["t"][at] for at in order]
+    if "x" in found:
+        assert np.array_equal(np.array(found["x"], np.float32), columns["x"][order])
+    assert [one.name for one in tmp_path.iterdir()] == [name]
+
+
+def test_views_functions_and_ops_are_written_as_a_loop_gives_them(tmp_path, columns):
+    data = flow.from_arrays(columns).where("n > 0").shuffle(seed=5)
+    data = data.map(lambda r: {"n": r["n"] // 2}).map(flow.Affine, "x", scale=2.0).project("n")
+    data.write(tmp_path / "n.npy")
+    found = np.load(tmp_path / "n.npy")
+    assert found.tolist() == [record["n"] for record in data]
+    assert sorted(found) == sorted(columns["n"][columns["n"] > 0] // 2)
+
+
+def test_shards_hold_all_records_in_turn(tmp_path, columns):
+    data = flow.from_arrays(columns).project("n")
+    files = data.write(tmp_path / "n.npy", shard_records=1300)
+    assert [path.name for path in files] == [f"n-{i:05d}-of-00003.npy" for i in range(3)]
+    shards = [np.load(path) for path in files]
+    assert list(map(len, shards)) == [1300, 1300, 400]
+    assert np.array_equal(np.concatenate(shards), columns["n"])
+
+
+def test_images_become_a_folder_of_classes(tmp_path):
+    pixels = np.random.default_rng(1).integers(0, 256, (6, 5, 4, 3)).astype(np.uint8)
+    data = flow.from_arrays({"image": pixels, "label": [2, 0, 1, 0, 2, 1], "score": np.ones(6)})
+    with pytest.raises(InvalidArgumentError, match=r"score has no place .*data\.project"):
+        data.write(tmp_path / "folder", format="imagefolder")
+    data.project(["image", "label"]).write(tmp_path / "folder", format="imagefolder")
+    assert sorted(path.name for path in (tmp_path / "folder").iterdir()) == ["0", "1", "2"]
+    assert len(list((tmp_path / "folder").glob("*/*.jpg"))) == 6
+
+
+def test_a_data_set_without_records_keeps_its_types(tmp_path, columns):
+    data = flow.from_arrays(columns).where("n > 1e15").project("x")
+    data.write(tmp_path / "x.npy")
+    found = np.load(tmp_path / "x.npy")
+    assert (found.shape, found.dtype) == ((0, 3), np.float32)
+
+
+def test_a_failure_leaves_no_file_and_a_file_is_not_replaced(tmp_path, columns):
+    data = flow.from_arrays(columns)
+    failing = data.map(lambda r: {"n": 1 // int(r["n"] - columns["n"][2500])})
+    with pytest.raises(UserFunctionError, match="ZeroDivisionError"):
+        failing.write(tmp_path / "n.arrow")
+    assert list(tmp_path.iterdir()) == []
+    data.write(tmp_path / "n.arrow")
+    with pytest.raises(FileError, match="overwrite=True"):
+        data.take(3).write(tmp_path / "n.arrow")
+    assert len(flow.open(tmp_path / "n.arrow")) == ROWS
+    data.take(3).write(tmp_path / "n.arrow", overwrite=True)
+    assert len(flow.open(tmp_path / "n.arrow")) == 3
+
+
+def test_a_file_can_be_replaced_by_its_own_records(tmp_path, columns):
+    path = tmp_path / "n.jsonl"
+    flow.from_arrays(columns).write(path)
+    flow.open(path).where("n < 0").write(path, overwrite=True)
+    assert [json.loads(line)["n"] for line in path.open()] == [n for n in columns["n"] if n < 0]
+
+
+def test_damaged_records_are_left_out_where_the_data_set_says_so(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("n\n" + "".join(f"{'x' if n == 700 else n}\n" for n in range(1000)))
+    data = flow.open(path, fields=["n:int64"])
+    with pytest.raises(CorruptDataError, match=r"a\.csv:702.*skip_damaged"):
+        data.write(tmp_path / "n.npy")
+    data.skip_damaged().write(tmp_path / "n.npy")
+    assert np.load(tmp_path / "n.npy").tolist() == [n for n in range(1000) if n != 700]
+
+
+@pytest.mark.parametrize(
+    "make, options, says",
+    [
+        (lambda data: data, {"path": "a.xyz"}, "does not say the format; say format=, one of"),
+        (lambda data: data, {"path": "a.parquet", "compresion": "zstd"}, "mean 'compression'"),
+        (lambda data: data, {"path": "a.parquet", "level": 40}, "level = 40"),
+        (lambda data: data, {"path": "a.onerec"}, "OneRec is read and not written"),
+        (lambda data: data, {"path": "a.npy"}, r"one field, and there are x, n, t.*data\.project"),
+        (lambda data: data, {"path": "a", "format": "jsn"}, "format = 'jsn'; it must be one of"),
+        (lambda data: data, {"path": 3}, r"write\(3\): give the name"),
+        (lambda data: data.repeat(), {"path": "a.arrow"}, r"repeat\(\) has no end"),
+        (lambda data: data.map(flow.Cast, "x", dtype="float64"), {"path": "a.tfrecord"},
+         r"x is float64.*data\.map\(flow\.Cast"),
+        (lambda data: data.project("x"), {"path": "a/", "format": "imagefolder",
+                                          "shard_records": 3}, "image"),
+        (lambda data: data.project("n"), {"path": "a.npy", "shard_records": 0}, "shard_records"),
+        (lambda data: data, {"path": "a.arrow", "compression": "zip"}, "compression = 'zip'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_written_is_said_before_anything_is_read(
+    tmp_path, monkeypatch, columns, make, options, says
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidArgumentError, match=says):
+        make(flow.from_arrays(columns)).write(**options)
+    assert list(tmp_path.iterdir()) == []
