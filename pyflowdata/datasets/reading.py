@@ -437,9 +437,9 @@ def _target(path: str | os.PathLike[str], format: str | None) -> Target:
 
 def _writer_options(target: Target, source: Source, given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of the writer: those that the fields need, and those that were given."""
-    makers = [vars(one).get("__init__") for one in target.writer.__mro__[:-1]]
-    known = {name for maker in makers if maker for name, one in
-             inspect.signature(maker).parameters.items() if one.kind is one.KEYWORD_ONLY}  # fmt: skip
+    makers = [vars(one)["__init__"] for one in target.writer.__mro__[:-1] if "__init__" in vars(one)]
+    taken = itertools.chain(*(inspect.signature(one).parameters.values() for one in makers))
+    known = {one.name for one in taken if one.kind is one.KEYWORD_ONLY}
     if not target.writer.is_sharded:
         known -= {"shard_records", "shard_bytes"}
     for name in given:
