@@ -437,7 +437,7 @@ def _target(path: str | os.PathLike[str], format: str | None) -> Target:
 
 def _writer_options(target: Target, source: Source, given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of the writer: those that the fields need, and those that were given."""
-    makers = [vars(one)["__init__"] for one in target.writer.__mro__[:-1] if "__init__" in vars(one)]
+    makers = filter(None, (vars(one).get("__init__") for one in target.writer.__mro__[:-1]))
     taken = itertools.chain(*(inspect.signature(one).parameters.values() for one in makers))
     known = {one.name for one in taken if one.kind is one.KEYWORD_ONLY}
     if not target.writer.is_sharded:
