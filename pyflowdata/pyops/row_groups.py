@@ -222,7 +222,8 @@ class _File:
             # A ParquetFile for each decoding would look for the paths of all columns again.
             self._new_reader = type(file.reader)
             self._metadata = file.metadata
-            self.schema = file.schema_arrow
+            self.schema = _without_dictionaries(self._arrow, file.schema_arrow)
+            self._has_dictionaries = self.schema != file.schema_arrow
             # metadata.schema would be a circle of objects, which lives until Python looks for it.
             self._leaves = {".".join(path): i for i, path in enumerate(file.reader.column_paths)}
             counts = self._metadata.num_row_groups, self._metadata.num_columns
@@ -258,7 +259,9 @@ class _File:
                 pre_buffer=False, page_checksum_verification=True,
             )  # fmt: skip
             found = reader.iter_batches(rows, [number], column_indices=leaves, use_threads=False)
-            pieces = _plain_batches(self._arrow, list(found))
+            pieces = list(found)
+            if self._has_dictionaries:
+                pieces = _plain_batches(self._arrow, pieces)
             if not pieces:
                 raise CorruptDataError(f"{said}: it has no rows")
             if not _are_even(pieces, rows):  # a batch ends where a column has a new dictionary
@@ -305,10 +308,8 @@ def _without_dictionaries(arrow: Any, schema: Any) -> Any:
 
 
 def _plain_batches(arrow: Any, batches: list[Any]) -> list[Any]:
-    plain = _without_dictionaries(arrow, batches[0].schema) if batches else None
-    if not batches or plain == batches[0].schema:
-        return batches
-    tables = [arrow.Table.from_batches([batch]).cast(plain) for batch in batches]
+    plain = [_without_dictionaries(arrow, batch.schema) for batch in batches[:1]]
+    tables = [arrow.Table.from_batches([batch]).cast(*plain) for batch in batches]
     return [table.combine_chunks().to_batches()[0] for table in tables]
 
 
@@ -340,7 +341,7 @@ def _run_open(
     _err: CData,
 ) -> int:  # fmt: skip
     opened = _File(file, text(where), found, skipped)
-    _without_dictionaries(opened._arrow, opened.schema)._export_to_c(_address(schema))
+    opened.schema._export_to_c(_address(schema))
     session[0] = _sessions.add(opened)
     return 0
 

@@ -585,32 +585,58 @@ static pfd_status hold(const pfd_compute_args *args, holding *all, int64_t numbe
     return PFD_OK;
 }
 
-/* In shuffled order nothing of a row is in the cache.  Its offsets are prefetched FAR rows before
- * the row is written, and NEAR rows before, what is copied then: ragged rows are copied when they
- * are joined.  A group that is not decoded yet is left out. */
-enum { FAR = 12, NEAR = 4 };
+/* Where a row is: its group, its index there, and the place of the group when it was last held. */
+typedef struct spot {
+    int64_t number, index, place;
+} spot;
 
-static void prefetch(const pfd_compute_args *args, holding *all, int64_t row, int32_t is_near)
+static spot spot_of(const parquet *self, const holding *all, int64_t ordinal)
+{
+    int64_t number = pfd_shard_of(&self->table, ordinal);
+    return (spot){number, ordinal - self->table.first[number], place_of(all, number)};
+}
+
+/* Whether the group of a row is held. */
+static int32_t is_held(const holding *all, spot *at)
+{
+    if (at->place < 0 || all->numbers[at->place] != at->number)
+        at->place = place_of(all, at->number);
+    return at->place >= 0;
+}
+
+/* In shuffled order nothing of a row is in the cache.  Its offsets are prefetched FAR rows before
+ * the row is written, and NEAR rows before, its values, also those that are copied only when ragged
+ * rows are joined.  A group that is not decoded yet is left out. */
+enum { FAR = 12, NEAR = 4, SPOTS = 16 }; /* SPOTS: more than FAR */
+
+/* Prefetches the offsets of a row, whose group it holds. */
+static void prefetch_offsets(const pfd_compute_args *args, holding *all, spot *at)
 {
     const parquet *self = args->source;
-    int64_t ordinal = args->records[row].ordinal, number = pfd_shard_of(&self->table, ordinal);
-    int64_t place = place_of(all, number), index = ordinal - self->table.first[number];
-    if (place < 0 && !is_near &&
-        pfd_arrow_cache_state(self->cache, number) == PFD_ARROW_DECODED) {
+    if (at->place < 0 &&
+        pfd_arrow_cache_state(self->cache, at->number) == PFD_ARROW_DECODED) {
         pfd_error later; /* dropped just now, and fails to decode: its first row tells the error */
         pfd_error_init(&later);
-        if (hold(args, all, number, &place, &later) != PFD_OK) return;
+        if (hold(args, all, at->number, &at->place, &later) != PFD_OK) at->place = -1;
     }
-    if (place < 0) return;
-    const decoded_group *from = all->groups[place]->data;
+    if (at->place < 0) return;
+    const decoded_group *from = all->groups[at->place]->data;
+    int64_t index = at->index;
+    const pfd_arrow_space *space = &piece_of(from, &index)->space;
+    for (int64_t i = 0; space->base && i < self->num_outputs; i++)
+        pfd_arrow_column_prefetch(&from->columns[i], space, index);
+}
+
+static void prefetch_values(const pfd_compute_args *args, const holding *all, spot *at)
+{
+    const parquet *self = args->source;
+    if (!is_held(all, at)) return;
+    const decoded_group *from = all->groups[at->place]->data;
+    int64_t index = at->index;
     const pfd_arrow_space *space = &piece_of(from, &index)->space;
     for (int64_t i = 0; space->base && i < self->num_outputs; i++) {
-        if (!is_near) {
-            pfd_arrow_column_prefetch(&from->columns[i], space, index);
-        } else if (!args->outputs[i]->is_ragged) {
-            pfd_arrow_extent found = pfd_arrow_column_place(&from->columns[i], space, index);
-            pfd_prefetch(space->base + found.offset, found.size);
-        }
+        pfd_arrow_extent found = pfd_arrow_column_place(&from->columns[i], space, index);
+        pfd_prefetch_second(space->base + found.offset, found.size);
     }
 }
 
@@ -619,24 +645,32 @@ static pfd_status write_rows(const pfd_compute_args *args, holding *all, pfd_err
     const parquet *self = args->source;
     const pfd_record *records = args->records;
     pfd_arrow_row row = {.args = args};
+    spot spots[SPOTS];
     int64_t n = args->num_rows, far = 0, near = 0;
     int32_t is_random = n > 1 && records[n - 1].ordinal - records[0].ordinal != n - 1;
     while (row.row < n) {
-        for (; is_random && far < n && far <= row.row + FAR; far++) prefetch(args, all, far, 0);
+        int64_t ordinal = records[row.row].ordinal;
+        if (far < row.row) far = row.row; /* neighbours were written at once */
+        if (near < row.row) near = row.row;
+        if (!is_random) spots[row.row % SPOTS] = spot_of(self, all, ordinal);
+        for (; is_random && far < n && far <= row.row + FAR; far++) {
+            spots[far % SPOTS] = spot_of(self, all, records[far].ordinal);
+            prefetch_offsets(args, all, &spots[far % SPOTS]);
+        }
         for (; is_random && near < n && near <= row.row + NEAR; near++)
-            prefetch(args, all, near, 1);
-        int64_t ordinal = records[row.row].ordinal, number = pfd_shard_of(&self->table, ordinal);
-        int64_t place = place_of(all, number);
-        pfd_status status = place < 0 ? hold(args, all, number, &place, err) : PFD_OK;
+            prefetch_values(args, all, &spots[near % SPOTS]);
+        spot *at = &spots[row.row % SPOTS];
+        pfd_status status =
+            is_held(all, at) ? PFD_OK : hold(args, all, at->number, &at->place, err);
         if (status != PFD_OK) {
             err->row = row.row;
             return status;
         }
-        const decoded_group *data = all->groups[place]->data;
-        row.index = ordinal - self->table.first[number];
+        const decoded_group *data = all->groups[at->place]->data;
+        row.index = at->index;
         const piece *from = piece_of(data, &row.index);
         row.space = from->space;
-        row.space.is_passing = all->is_passing[place];
+        row.space.is_passing = all->is_passing[at->place];
         row.n = pfd_arrow_neighbours(args, row.row, ordinal - row.index + from->array.length);
         PFD_TRY(pfd_arrow_rows_write(data->columns, self->outputs, self->num_outputs, &row, err));
     }
