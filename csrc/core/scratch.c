@@ -123,9 +123,14 @@ void pfd_scratch_set_call(pfd_scratch *scratch, pfd_call_memory *call)
     scratch->call = call;
 }
 
+pfd_scratch *pfd_scratch_lasting(pfd_scratch *scratch)
+{
+    return scratch->call && scratch->call->lasting ? scratch->call->lasting : scratch;
+}
+
 int32_t pfd_scratch_lend(pfd_scratch *scratch, void (*give_back)(void *lent), void *lent)
 {
-    pfd_scratch *to = scratch->call && scratch->call->lasting ? scratch->call->lasting : scratch;
+    pfd_scratch *to = pfd_scratch_lasting(scratch);
     loan *made = pfd_scratch_alloc(to, sizeof *made);
     if (!made) return 0;
     *made = (loan){to->loans, give_back, lent};

@@ -45,6 +45,8 @@ void pfd_scratch_set_call(pfd_scratch *scratch, pfd_call_memory *call);
 /* Lends something, which give_back() ends at the next reset, in any thread.  0: out of memory, and
  * give_back() is not called. */
 int32_t pfd_scratch_lend(pfd_scratch *scratch, void (*give_back)(void *lent), void *lent);
+/* Where a kernel may put rows that last: what takes the call's loans. */
+pfd_scratch *pfd_scratch_lasting(pfd_scratch *scratch);
 /* A kernel states of all ragged rows of its call: each one is in the scratch itself, in memory that
  * the call lent, or in memory that lives as long as the loader.  Does nothing outside a call. */
 void pfd_scratch_rows_last(pfd_scratch *scratch);

@@ -128,8 +128,9 @@ PFD_INLINE int64_t blanks_end(const pfd_json *json, int64_t at)
 PFD_INLINE int32_t peek(pfd_json *json)
 {
     if (json->problem) return -1;
-    json->at = blanks_end(json, json->at);
-    return json->at < json->size ? json->data[json->at] : -1;
+    int64_t at = blanks_end(json, json->at);
+    if (at != json->at) json->at = at; /* a store would delay the next load */
+    return at < json->size ? json->data[at] : -1;
 }
 
 /* The kind of the next value: one of { [ " t f n, or 0 for a number; -1: no value, or the end. */
@@ -205,13 +206,20 @@ PFD_TARGET_AVX2 PFD_INLINE int32_t begins_as_avx2(const uint8_t *text, int64_t l
 }
 #endif
 
+/* That of the last member, as a pfd_json_text has it. */
+PFD_INLINE int32_t lead_number(int64_t members)
+{
+    return 1 + (int32_t)((members - 1) & (PFD_JSON_TRAIL - 1));
+}
+
 /* Notes how a member began, if a lead has room for that. */
-static void note_lead(pfd_json *json, const pfd_json_text *key, int64_t value)
+static void note_lead(pfd_json *json, pfd_json_text *key, int64_t value)
 {
     pfd_json_lead *lead = &json->trail[json->members++ & (PFD_JSON_TRAIL - 1)];
     int64_t size = value - json->at;
     lead->begins = 0;
     if (size > PFD_JSON_LEAD) return;
+    key->lead = lead_number(json->members);
     *lead = (pfd_json_lead){.size = (int32_t)size,
                             .key = (int32_t)(key->data - json->data - json->at),
                             .key_size = (int32_t)key->size,
@@ -356,37 +364,6 @@ int32_t pfd_json_string(pfd_json *json, pfd_json_text *text)
     return 1;
 }
 
-PFD_INLINE int32_t string_begin(pfd_json *json, pfd_json_text *text, plain_end_fn end_of)
-{
-    if (peek(json) != '"') return pfd_json_refuse(json, "expected a string");
-    int64_t begin = ++json->at;
-    while (1) {
-        json->at = end_of(json, json->at);
-        int64_t left = json->size - json->at;
-        uint8_t c = left > 0 ? json->data[json->at] : 0;
-        *text = (pfd_json_text){json->data + begin, json->at - begin, c == '\\', 0};
-        if (left <= 0) return pfd_json_refuse(json, "expected the closing quote of a string");
-        if (c == '"') json->at++;
-        if (c == '"' || c == '\\') return 1;
-        if (!pass_special(json, &text->has_escapes)) return 0;
-    }
-}
-
-#if defined(__x86_64__)
-PFD_TARGET_AVX2 static int32_t string_begin_avx2(pfd_json *json, pfd_json_text *text)
-{
-    return string_begin(json, text, plain_end_avx2);
-}
-#endif
-
-int32_t pfd_json_string_begin(pfd_json *json, pfd_json_text *text)
-{
-#if defined(__x86_64__)
-    if (json->is_wide) return string_begin_avx2(json, text);
-#endif
-    return string_begin(json, text, plain_end);
-}
-
 /* The next character of a string, as UTF-8 (at most 4 bytes). */
 static int64_t decode_one(const pfd_json_text *text, int64_t *at, char out[4])
 {
@@ -527,9 +504,10 @@ static int64_t copy_special(pfd_json *json, char *out)
     return passed.size;
 }
 
-PFD_INLINE int32_t string_end(pfd_json *json, char *out, int64_t *size, copy_plain_fn copy)
+PFD_INLINE int32_t string_copy(pfd_json *json, char *out, pfd_json_text *text, copy_plain_fn copy)
 {
-    int64_t written = 0;
+    if (peek(json) != '"') return pfd_json_refuse(json, "expected a string");
+    int64_t begin = ++json->at, written = 0;
     while (1) {
         written += copy(json, out + written);
         int64_t left = json->size - json->at;
@@ -545,24 +523,25 @@ PFD_INLINE int32_t string_end(pfd_json *json, char *out, int64_t *size, copy_pla
             if (json->problem) return 0;
         }
     }
+    int32_t is_copy = written < json->at - begin; /* escapes are longer than what they mean */
+    *text = (pfd_json_text){is_copy ? (uint8_t *)out : json->data + begin, written, 0, 0};
     json->at++;
-    *size = written;
     return 1;
 }
 
 #if defined(__x86_64__)
-PFD_TARGET_AVX2 static int32_t string_end_avx2(pfd_json *json, char *out, int64_t *size)
+PFD_TARGET_AVX2 static int32_t string_copy_avx2(pfd_json *json, char *out, pfd_json_text *text)
 {
-    return string_end(json, out, size, copy_plain_avx2);
+    return string_copy(json, out, text, copy_plain_avx2);
 }
 #endif
 
-int32_t pfd_json_string_end(pfd_json *json, char *out, int64_t *size)
+int32_t pfd_json_string_copy(pfd_json *json, char *out, pfd_json_text *text)
 {
 #if defined(__x86_64__)
-    if (json->is_wide) return string_end_avx2(json, out, size);
+    if (json->is_wide) return string_copy_avx2(json, out, text);
 #endif
-    return string_end(json, out, size, copy_plain);
+    return string_copy(json, out, text, copy_plain);
 }
 
 /* ---- Numbers and words ----------------------------------------------------------------------- */
@@ -646,6 +625,11 @@ int32_t pfd_json_double(pfd_json *json, double *value)
     return 1;
 }
 
+int32_t pfd_json_kind(pfd_json *json)
+{
+    return type_of_next(json);
+}
+
 int32_t pfd_json_is(pfd_json *json, char kind)
 {
     return type_of_next(json) == kind;
@@ -715,7 +699,7 @@ PFD_INLINE int32_t pass_known(pfd_json *json, uint64_t names, pfd_json_text *key
         is_fresh = 0;
         members++;
         if (lead->name_bit & names) {
-            *key = (pfd_json_text){text + lead->key, lead->key_size, 0, 0};
+            *key = (pfd_json_text){text + lead->key, lead->key_size, 0, lead_number(members)};
             is_wanted = 1;
             break;
         }
@@ -783,9 +767,40 @@ static int32_t skip_object(pfd_json *json)
     return !json->problem;
 }
 
+/* Passes elements as long as they are simple, as most are. */
+PFD_INLINE void pass_elements(pfd_json *json, plain_end_fn end_of)
+{
+    int64_t end = simple_end(json, json->at, end_of);
+    while (end) {
+        json->at = end;
+        json->is_fresh = 0;
+        if (end == json->size || json->data[end] != ',') return;
+        end = simple_end(json, blanks_end(json, end + 1), end_of);
+    }
+}
+
+#if defined(__x86_64__)
+PFD_TARGET_AVX2 static void pass_elements_avx2(pfd_json *json)
+{
+    pass_elements(json, plain_end_avx2);
+}
+#endif
+
+static void pass_simple_elements(pfd_json *json)
+{
+#if defined(__x86_64__)
+    if (json->is_wide) {
+        pass_elements_avx2(json);
+        return;
+    }
+#endif
+    pass_elements(json, plain_end);
+}
+
 static int32_t skip_array(pfd_json *json)
 {
-    (void)pfd_json_enter(json, '[');
+    if (!pfd_json_enter(json, '[')) return 0;
+    pass_simple_elements(json);
     while (pfd_json_element(json)) (void)pfd_json_skip(json);
     return !json->problem;
 }

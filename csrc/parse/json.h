@@ -32,7 +32,7 @@ typedef struct pfd_json_lead {
     int32_t size, key, key_size; /* key: where it begins */
     int32_t begins;              /* 1: a member; 2: the first one of its object; 0: no lead */
     uint32_t mask;               /* a bit for each byte of the text */
-    int32_t reserved;
+    int32_t asked;               /* for the caller, who finds 0 in a new lead */
     uint64_t name_bit; /* pfd_json_name_bit() of the key */
 } pfd_json_lead;
 #define PFD_JSON_TRAIL 64 /* a power of two */
@@ -55,7 +55,7 @@ typedef struct pfd_json_text {
     const uint8_t *data;
     int64_t size;
     int32_t has_escapes;
-    int32_t reserved;
+    int32_t lead; /* of a key: 1 + its place in the trail; 0: it is not there */
 } pfd_json_text;
 
 pfd_json pfd_json_begin(const uint8_t *data, int64_t size);
@@ -73,7 +73,8 @@ int32_t pfd_json_member_of(pfd_json *json, uint64_t names, pfd_json_text *key);
 
 static inline uint64_t pfd_json_name_bit(const char *name, int64_t size)
 {
-    return UINT64_C(1) << (size ? ((uint8_t)name[0] + 11 * size) & 63 : 0);
+    if (!size) return 1;
+    return UINT64_C(1) << (((uint8_t)name[0] + 11 * size + 3 * (uint8_t)name[size - 1]) & 63);
 }
 
 /* The place before a value, and the way back to it. */
@@ -99,17 +100,19 @@ static inline void pfd_json_back(pfd_json *json, pfd_json_mark to)
 int32_t pfd_json_string(pfd_json *json, pfd_json_text *text);
 int32_t pfd_json_int64(pfd_json *json, int64_t *value); /* no fraction, no exponent */
 
-/* pfd_json_string() in two steps, for strings that are wanted as what they mean.  The first stops
- * at the first escape, if text->has_escapes; `text` has what is before.  Then the second writes
- * what follows to `out`, which holds as many bytes as the text has after json->at. */
-int32_t pfd_json_string_begin(pfd_json *json, pfd_json_text *text);
-int32_t pfd_json_string_end(pfd_json *json, char *out, int64_t *size);
+/* pfd_json_string() for strings that are wanted as what they mean, which is written to `out`.  The
+ * text is there if it had escapes, else where it was.  `out` holds as many bytes as the JSON has
+ * after json->at, and all of it may be written. */
+int32_t pfd_json_string_copy(pfd_json *json, char *out, pfd_json_text *text);
 
 /* A number, rounded to the nearest double. */
 int32_t pfd_json_double(pfd_json *json, double *value);
 
-/* Whether the next value is of this kind: { [ " t (true) f n, or 0 for a number; the cursor
- * stays. */
+/* The kind of the next value: { [ " t (true) f n, or 0 for a number; -1: there is none.  The cursor
+ * moves to it. */
+int32_t pfd_json_kind(pfd_json *json);
+
+/* Whether that is this kind. */
 int32_t pfd_json_is(pfd_json *json, char kind);
 
 /* Returns 1 and passes the next value if it is null; else 0, and the cursor stays. */

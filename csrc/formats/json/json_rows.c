@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/convert.h"
 #include "core/rows.h"
+#include "core/scratch.h"
 #include "formats/json/json_fields.h"
 #include "parse/json.h"
 #include "parse/number_text.h"
@@ -53,9 +54,11 @@ typedef struct reader {
     int64_t *seen; /* of each node: row + 1 if the record has it */
     uint8_t *items; /* of the row of a ragged output, while its size is not known */
     int64_t room;   /* bytes */
-    char *strings;  /* of the row: where the next string with escapes goes */
+    char *strings;  /* where the next string goes */
     int64_t strings_room;
+    int32_t strings_last; /* the room lasts until the batch is complete */
     int32_t is_out_of_memory;
+    int32_t is_wide; /* as cursors are here */
     pfd_json_lead trail[PFD_JSON_TRAIL]; /* of the row before: most lines have the same names */
 } reader;
 
@@ -66,11 +69,13 @@ static void *take(reader *r, int64_t bytes)
     return memory;
 }
 
-static pfd_json begin_row(const reader *r)
+/* As pfd_json_begin(), which would be copied: that takes longer than some members. */
+static inline pfd_json begin_row(const reader *r)
 {
-    pfd_json json = pfd_json_begin(r->text, r->size);
-    json.keeps_bytes = r->fields->invalid_utf8 == PFD_JSON_KEEPS_BYTES;
-    return json;
+    return (pfd_json){.data = r->text,
+                      .size = r->size,
+                      .keeps_bytes = r->fields->invalid_utf8 == PFD_JSON_KEEPS_BYTES,
+                      .is_wide = r->is_wide};
 }
 
 /* Notes what is wrong with a value; returns 0. */
@@ -189,9 +194,12 @@ static void read_numbers(reader *r, int32_t number, pfd_json *json)
     const pfd_json_field *field = &r->fields->fields[number];
     const pfd_json_mark begin = pfd_json_here(json);
     pfd_tensor *out = r->args->outputs[number];
-    sink to = {.field = field, .slot = &r->slots[number]};
-    if (!field->is_ragged) to.base = out->data + r->row * out->row_bytes;
-    memcpy(to.shape, field->spec.type.shape, sizeof to.shape);
+    sink to;
+    to.field = field;
+    to.slot = &r->slots[number];
+    to.base = field->is_ragged ? NULL : out->data + r->row * out->row_bytes;
+    to.n = 0;
+    if (field->spec.type.ndim > 0) memcpy(to.shape, field->spec.type.shape, sizeof to.shape);
     to.slot->state = FOUND;
     int32_t is_read = read_array(r, json, &to, 0);
     if (is_read && field->is_ragged) (void)keep_items(r, &to, &out->rows[r->row]);
@@ -202,46 +210,43 @@ static void read_numbers(reader *r, int32_t number, pfd_json *json)
 
 /* ---- Strings, and values of any kind --------------------------------------------------------- */
 
-/* Room for a string that begins `size` bytes before json->at.  A row takes it once for all strings
- * after that place, as none becomes longer. */
-static char *room_for(reader *r, const pfd_json *json, int64_t size)
+/* Room for all strings after json->at, as none becomes longer.  Those of short records lie one
+ * after the other in memory that lasts until the batch is complete. */
+static char *room_for(reader *r, const pfd_json *json)
 {
-    int64_t most = json->size - json->at + size;
+    enum { ROOM = 16 * 1024, SHORT = ROOM / 4 };
+    int64_t most = json->size - json->at;
     if (most > r->strings_room) {
-        r->strings = take(r, most);
-        r->strings_room = r->strings ? most : 0;
+        pfd_scratch *scratch = r->args->scratch;
+        r->strings_last = most <= SHORT;
+        r->strings_room = r->strings_last ? ROOM : most;
+        r->strings = pfd_scratch_alloc(r->strings_last ? pfd_scratch_lasting(scratch) : scratch,
+                                       r->strings_room);
+        if (r->strings) return r->strings;
+        r->strings_room = 0;
+        r->is_out_of_memory = 1;
     }
     return r->strings;
 }
 
-/* Decodes a string, of which `text` is what is before the first escape. */
-static void decode_string(reader *r, pfd_json *json, const pfd_json_text *text,
-                          pfd_ragged_row *row)
-{
-    int64_t rest = 0;
-    char *copy = room_for(r, json, text->size);
-    if (!copy) return;
-    memcpy(copy, text->data, (size_t)text->size);
-    if (!pfd_json_string_end(json, copy + text->size, &rest)) return;
-    *row = (pfd_ragged_row){.data = copy, .num_elements = text->size + rest};
-    r->strings += text->size + rest;
-    r->strings_room -= text->size + rest;
-}
-
-static void read_string(reader *r, int32_t number, pfd_json *json)
+static void read_string(reader *r, int32_t number, pfd_json *json, int32_t kind)
 {
     slot *s = &r->slots[number];
     pfd_json_text text;
-    pfd_ragged_row *row = &r->args->outputs[number]->rows[r->row];
-    if (!pfd_json_is(json, '"')) {
+    if (kind != '"') {
         (void)refuse(s, WRONG_KIND, json->at);
         (void)pfd_json_skip(json);
         return;
     }
-    if (!pfd_json_string_begin(json, &text)) return;
+    char *copy = room_for(r, json);
+    if (!copy || !pfd_json_string_copy(json, copy, &text)) return;
     s->state = FOUND;
+    pfd_ragged_row *row = &r->args->outputs[number]->rows[r->row];
     *row = (pfd_ragged_row){.data = text.data, .num_elements = text.size};
-    if (text.has_escapes) decode_string(r, json, &text, row);
+    if (r->strings_last) row->data = copy; /* the record leaves the cache before rows are joined */
+    if (row->data != copy) return;
+    r->strings += text.size;
+    r->strings_room -= text.size;
 }
 
 static void read_any(reader *r, int32_t number, pfd_json *json)
@@ -255,17 +260,16 @@ static void read_any(reader *r, int32_t number, pfd_json *json)
 
 static void read_field(reader *r, int32_t number, pfd_json *json)
 {
-    int32_t kind = r->fields->fields[number].kind;
-    int32_t is_null = pfd_json_is(json, 'n'); /* moves to the value */
+    int32_t wanted = r->fields->fields[number].kind, kind = pfd_json_kind(json);
     slot *s = &r->slots[number];
     s->at = json->at;
-    if (kind == PFD_JSON_ANY) {
+    if (wanted == PFD_JSON_ANY) {
         read_any(r, number, json);
-    } else if (is_null) {
+    } else if (kind == 'n') {
         s->state = IS_NULL;
         (void)pfd_json_skip(json);
-    } else if (kind == PFD_JSON_STRING) {
-        read_string(r, number, json);
+    } else if (wanted == PFD_JSON_STRING) {
+        read_string(r, number, json, kind);
     } else {
         read_numbers(r, number, json);
     }
@@ -292,6 +296,17 @@ static int32_t find_member(const reader *r, const pfd_json_node *parent, const p
     return -1;
 }
 
+/* find_member() of a node, which is asked only once where lines are alike. */
+static int32_t child_of(reader *r, int32_t node, const pfd_json_text *key, int32_t expected)
+{
+    enum { BITS = 15, MOST = 1 << BITS };
+    int32_t *asked = key->lead ? &r->trail[key->lead - 1].asked : NULL;
+    if (asked && *asked && *asked >> BITS == node) return (*asked & (MOST - 1)) - 2;
+    int32_t child = find_member(r, &r->fields->nodes[node], key, expected);
+    if (asked && r->fields->num_nodes < MOST - 2) *asked = node << BITS | (child + 2);
+    return child;
+}
+
 static int32_t find_element(const reader *r, const pfd_json_node *parent, int64_t number)
 {
     const pfd_json_node *nodes = r->fields->nodes;
@@ -302,13 +317,14 @@ static int32_t find_element(const reader *r, const pfd_json_node *parent, int64_
 
 static void read_node(reader *r, int32_t number, pfd_json *json);
 
-static void read_members(reader *r, const pfd_json_node *node, pfd_json *json)
+static void read_members(reader *r, int32_t number, pfd_json *json)
 {
+    const pfd_json_node *node = &r->fields->nodes[number];
     pfd_json_text key;
     int32_t expected = node->child;
     (void)pfd_json_enter(json, '{');
     while (pfd_json_member_of(json, node->names, &key)) {
-        int32_t child = find_member(r, node, &key, expected);
+        int32_t child = child_of(r, number, &key, expected);
         if (child < 0) {
             (void)pfd_json_skip(json);
             continue;
@@ -352,8 +368,9 @@ static void read_node(reader *r, int32_t number, pfd_json *json)
     }
     if (node->child < 0 || json->problem) return;
     pfd_json_back(json, begin);
-    if (pfd_json_is(json, '{')) read_members(r, node, json);
-    else if (pfd_json_is(json, '[')) read_elements(r, node, json);
+    int32_t kind = pfd_json_kind(json);
+    if (kind == '{') read_members(r, number, json);
+    else if (kind == '[') read_elements(r, node, json);
     else (void)pfd_json_skip(json);
 }
 
@@ -531,26 +548,32 @@ static pfd_status finish_row(const reader *r, pfd_error *err)
     return PFD_OK;
 }
 
-static pfd_json read_text(reader *r)
+static int32_t read_text(reader *r, pfd_json *json)
 {
-    pfd_json json = begin_row(r);
-    json.trail = r->trail;
+    json->trail = r->trail;
     forget(r, &r->fields->nodes[0]);
-    read_members(r, &r->fields->nodes[0], &json);
-    (void)pfd_json_end(&json);
-    return json;
+    read_members(r, 0, json);
+    return pfd_json_end(json);
+}
+
+static pfd_status fail_memory(const reader *r, pfd_error *err)
+{
+    pfd_status status =
+        r->args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the values of a line");
+    return pfd_scratch_explain(pfd_scratch_lasting(r->args->scratch), status, err);
 }
 
 static pfd_status read_row(reader *r, pfd_error *err)
 {
     r->text = r->args->records[r->row].data;
     r->size = r->args->records[r->row].size;
-    r->strings_room = 0;
-    pfd_json json = read_text(r);
-    if (json.problem && r->fields->invalid_utf8 == PFD_JSON_REPLACES_BYTES && replace_bytes(r))
-        json = read_text(r);
-    if (r->is_out_of_memory)
-        return r->args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the values of a line");
+    pfd_json json = begin_row(r);
+    if (!read_text(r, &json) && r->fields->invalid_utf8 == PFD_JSON_REPLACES_BYTES &&
+        replace_bytes(r)) {
+        json = begin_row(r);
+        (void)read_text(r, &json);
+    }
+    if (r->is_out_of_memory) return fail_memory(r, err);
     if (json.problem) return fail_json(r, &json, err);
     return finish_row(r, err);
 }
@@ -558,7 +581,7 @@ static pfd_status read_row(reader *r, pfd_error *err)
 pfd_status pfd_json_rows(const pfd_json_fields *fields, const pfd_compute_args *args,
                          pfd_error *err)
 {
-    reader r = {.fields = fields, .args = args};
+    reader r = {.fields = fields, .args = args, .is_wide = pfd_json_begin(NULL, 0).is_wide};
     r.slots = take(&r, fields->num_fields * (int64_t)sizeof *r.slots);
     r.seen = take(&r, fields->num_nodes * (int64_t)sizeof *r.seen);
     if (!r.slots || !r.seen)
@@ -566,5 +589,6 @@ pfd_status pfd_json_rows(const pfd_json_fields *fields, const pfd_compute_args *
     memset(r.slots, 0, (size_t)fields->num_fields * sizeof *r.slots);
     memset(r.seen, 0, (size_t)fields->num_nodes * sizeof *r.seen);
     for (; r.row < args->num_rows; r.row++) PFD_TRY(read_row(&r, err));
+    pfd_scratch_rows_last(args->scratch); /* or are records, defaults, or in the scratch */
     return PFD_OK;
 }

@@ -250,6 +250,27 @@ def test_random_documents_read_as_by_pythons_json(lines) -> None:
     outcomes(lines(*given), given)
 
 
+def test_members_that_begin_alike_in_other_objects_are_other_members(lines) -> None:
+    rng = random.Random(3)
+    shapes = [{"a": {"x": 0, "y": 0}}, {"b": {"x": 0, "y": 0}}, {"x": 0, "y": 0}, {"a": 0, "y": 0},
+              {"tags": ["u", "\u00e9", 1, "\n", []], "x": 0}]  # fmt: skip
+    texts = [
+        re.sub(r"\b0\b", lambda _: str(rng.randrange(1, 99)), json.dumps(rng.choice(shapes)))
+        for _ in range(400)
+    ]
+    paths = [("a", "x"), ("b", "x"), ("b", "y"), ("x",), ("y",)]
+
+    def value_at(row: Any, path: tuple[str, ...]) -> int:
+        for name in path:
+            row = row.get(name) if isinstance(row, dict) else None
+        return -1 if row is None else row
+
+    fields = [f"{'_'.join(path)}={'.'.join(path)}:int64=-1" for path in paths]
+    found = read(lines(*texts), fields, batch_size=100)
+    for path, column in zip(paths, found, strict=True):
+        assert column == [value_at(json.loads(text), path) for text in texts]
+
+
 LINES = int(os.environ.get("JSON_LINES", "4000"))  # that are mutated; make soak has more
 PIECES = [b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b"0", b"-", b".", b"e", b"null", b"tru",
           b"\\ud83d", b"\\ude00", b"\x00", b"\x1f", b"\x80", b"\xc3", b"\xf0\x9f", b"NaN", b" ",
