@@ -1266,26 +1266,30 @@ pfd_arrow_extent pfd_arrow_column_place(const pfd_arrow_column *column,
     return (pfd_arrow_extent){words[1] + found.offset * bytes, found.size * bytes};
 }
 
+/* A row is read with the offsets beside its own, which may be in another line. */
+static void prefetch_offsets(const uint8_t *offsets, int64_t index, int64_t bytes)
+{
+    pfd_prefetch_line(offsets + (index - 1) * bytes);
+    pfd_prefetch_line(offsets + (index + 2) * bytes);
+}
+
 void pfd_arrow_column_prefetch(const pfd_arrow_column *column, const pfd_arrow_space *space,
                                int64_t index)
 {
+    const pfd_arrow_level *level = column->has_dictionary ? &column->keys : &column->values;
     if (column->json) return;
-    if (column->num_levels > column->num_outer) {
-        const pfd_arrow_level *level = &column->levels[column->num_outer];
-        const int64_t *words = space->words + level->word;
-        if (words[0]) __builtin_prefetch(space->base + words[0] + index / 8);
-        if (level->kind == PFD_ARROW_FIXED) return;
-        int64_t bytes = level->kind == PFD_ARROW_LISTS ? 4 : 8;
-        __builtin_prefetch(space->base + words[1] + index * bytes);
-        return;
+    if (column->num_levels > column->num_outer) level = &column->levels[column->num_outer];
+    const int64_t *words = space->words + level->word;
+    const uint8_t *first = space->base + words[1];
+    if (words[0]) pfd_prefetch_line(space->base + words[0] + index / 8);
+    if (level != &column->values && level != &column->keys) {
+        if (level->kind != PFD_ARROW_FIXED)
+            prefetch_offsets(first, index, level->kind == PFD_ARROW_LISTS ? 4 : 8);
+    } else if (level->kind == PFD_ARROW_BYTES || level->kind == PFD_ARROW_LARGE_BYTES) {
+        prefetch_offsets(first, index, level->kind == PFD_ARROW_BYTES ? 4 : 8);
+    } else if (level->kind == PFD_ARROW_BITS) {
+        pfd_prefetch_line(first + index / 8);
+    } else {
+        pfd_prefetch_line(first + index * (level->kind == PFD_ARROW_VIEWS ? 16 : level->bytes));
     }
-    const pfd_arrow_level *last = column->has_dictionary ? &column->keys : &column->values;
-    const int64_t *words = space->words + last->word;
-    int64_t bytes = last->kind == PFD_ARROW_BYTES         ? 4
-                    : last->kind == PFD_ARROW_LARGE_BYTES ? 8
-                    : last->kind == PFD_ARROW_VIEWS       ? 16
-                    : last->kind == PFD_ARROW_BITS        ? 0
-                                                          : last->bytes;
-    if (words[0]) __builtin_prefetch(space->base + words[0] + index / 8);
-    __builtin_prefetch(space->base + words[1] + index * bytes);
 }
