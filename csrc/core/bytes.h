@@ -75,8 +75,8 @@ PFD_INLINE int32_t pfd_is_same(const uint8_t *a, const uint8_t *b, int64_t size)
     return 1;
 }
 
-/* Prefetches a line of memory into the second cache, which can wait for more lines at a time than the
- * first one: prefetches into that wait as well, or are dropped. */
+/* Prefetches a line of memory into the second cache, which waits for more lines at a time than the
+ * first one: with too many of them, prefetches wait or are dropped. */
 PFD_INLINE void pfd_prefetch_line(const uint8_t *at)
 {
     __builtin_prefetch(at, 0, 2);

@@ -509,9 +509,9 @@ static pfd_arrow_extent place_of(const layout *like, const pfd_arrow_space *spac
     return pfd_arrow_column_place(&like->columns[like->widest], space, index);
 }
 
-/* In shuffled order nothing of a row is in the cache, so that rows go through stages, AT_ONCE of them
- * at a time: their batches, the words of the batches, their offsets; then, in compute(), their
- * values. Each stage prefetches what the next one reads. */
+/* In shuffled order nothing of a row is in the cache, so that AT_ONCE rows go through stages: their
+ * batches, the words of the batches, their offsets; then, in compute(), their values.  Each stage
+ * prefetches what the next one reads. */
 enum { AT_ONCE = 64 };
 
 static void prefetch_offsets(const arrow *self, int64_t ordinal, int64_t number)
