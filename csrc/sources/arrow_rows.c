@@ -1145,10 +1145,12 @@ static inline found_items find_row(const writer *w, const shortcut *s, const pfd
         const int64_t *lists = words + s->lists->word;
         const uint8_t *offsets = base + lists[1];
         begin = offset_at(offsets, s->is_large, i);
-        n = offset_at(offsets, s->is_large, i + 1) - begin;
-        if (begin < 0 || n < 0 || begin + n > lists[2] || (s->items >= 0 && n != s->items) ||
+        int64_t end = offset_at(offsets, s->is_large, i + 1);
+        if (begin < 0 || end < begin || end > lists[2] ||
             falls_beside(offsets, s->is_large, i, i + 1, lists[3]))
             return none;
+        n = end - begin;
+        if (s->items >= 0 && n != s->items) return none;
     }
     const uint8_t *data = base + words[s->data] + begin * s->item;
     int32_t may_point = !at->space.is_passing && (uintptr_t)data % (uintptr_t)s->item == 0;
