@@ -75,21 +75,18 @@ PFD_INLINE int32_t pfd_is_same(const uint8_t *a, const uint8_t *b, int64_t size)
     return 1;
 }
 
-enum { PFD_LINE = 64, PFD_MOST_PREFETCHED = 10 * PFD_LINE };
+/* Prefetches a line of memory into the second cache, which waits for more lines at a time than the
+ * first one: with too many of them, prefetches wait or are dropped. */
+PFD_INLINE void pfd_prefetch_line(const uint8_t *at)
+{
+    __builtin_prefetch(at, 0, 2);
+}
 
 /* Prefetches the bytes of a row that is copied a few rows later; the processor does the rest. */
 PFD_INLINE void pfd_prefetch(const uint8_t *data, int64_t size)
 {
-    for (int64_t at = 0; at < size && at < PFD_MOST_PREFETCHED; at += PFD_LINE)
-        __builtin_prefetch(data + at);
-}
-
-/* The same into the second cache, for which more lines may be on their way at a time.  It pays for
- * memory in huge pages; rows of mapped files take longer. */
-PFD_INLINE void pfd_prefetch_second(const uint8_t *data, int64_t size)
-{
-    for (int64_t at = 0; at < size && at < PFD_MOST_PREFETCHED; at += PFD_LINE)
-        __builtin_prefetch(data + at, 0, 2);
+    enum { LINE = 64, LINES = 10 };
+    for (int64_t at = 0; at < size && at < LINES * LINE; at += LINE) pfd_prefetch_line(data + at);
 }
 
 /* ---- Sixteen bytes at once ------------------------------------------------------------------- */

@@ -1080,6 +1080,145 @@ int64_t pfd_arrow_neighbours(const pfd_compute_args *args, int64_t row, int64_t 
     return n;
 }
 
+/* ---- Rows: alone ----------------------------------------------------------------------------- */
+
+/* Rows without neighbours, as in shuffled order, are written column by column: while one is copied,
+ * others are on their way from memory.  Most have one text or list, or a fixed number of numbers,
+ * and no nulls: these are found fast, and write_row() looks at the others. */
+
+/* Where most rows of a column are found. */
+typedef struct shortcut {
+    const pfd_arrow_level *lists; /* whose offsets are read; NULL: all rows have one size */
+    int64_t items, item;          /* items of a row, -1: any number; bytes of an item */
+    int32_t data;                 /* the word that says where items begin */
+    int32_t is_large;
+    int32_t has_items; /* a list has them, with a validity of their own */
+} shortcut;
+
+/* 0: there is none for the column. */
+static int32_t find_shortcut(const writer *w, shortcut *out)
+{
+    const pfd_arrow_column *column = w->column;
+    const pfd_arrow_level *values = &column->values, *level = &column->levels[column->num_outer];
+    const pfd_row_type *type = &w->output->type;
+    int32_t is_text = pfd_arrow_is_bytes(column), inner = column->num_levels - column->num_outer;
+    if (column->json || column->has_dictionary || values->kind == PFD_ARROW_BITS ||
+        values->kind == PFD_ARROW_VIEWS || inner > !is_text || type->ndim > 1)
+        return 0;
+    *out = (shortcut){.lists = is_text ? values : inner ? level : NULL,
+                      .items = w->out->is_ragged ? -1 : type->ndim ? type->shape[0] : 1,
+                      .item = is_text ? 1 : values->bytes,
+                      .data = values->word + (is_text ? 4 : 1),
+                      .has_items = inner};
+    if (inner && level->kind == PFD_ARROW_FIXED) {
+        out->lists = NULL;
+        return level->size == out->items;
+    }
+    out->is_large = is_text ? values->kind == PFD_ARROW_LARGE_BYTES
+                            : inner && level->kind == PFD_ARROW_LARGE_LISTS;
+    return 1;
+}
+
+static inline int32_t is_valid(const uint8_t *base, int64_t validity, int64_t i)
+{
+    return !validity || base[validity + i / 8] >> (i % 8) & 1;
+}
+
+/* The items of a row. */
+typedef struct found_items {
+    const uint8_t *data; /* NULL: not known */
+    int64_t n;
+    int32_t is_plain; /* else write_row() has to look at the row */
+} found_items;
+
+static inline found_items find_row(const writer *w, const shortcut *s, const pfd_arrow_spot *at)
+{
+    const pfd_arrow_column *column = w->column;
+    const int64_t *words = at->space.words;
+    const uint8_t *base = at->space.base;
+    int64_t i = at->index, begin = i * s->items, n = s->items, nulls = words[column->values.word];
+    found_items none = {0};
+    if (!base || (nulls && !s->has_items && !is_valid(base, nulls, i))) return none;
+    for (int32_t k = 0; k < column->num_levels; k++)
+        if (!is_valid(base, words[column->levels[k].word], i)) return none;
+    if (s->lists) {
+        const int64_t *lists = words + s->lists->word;
+        const uint8_t *offsets = base + lists[1];
+        begin = offset_at(offsets, s->is_large, i);
+        int64_t end = offset_at(offsets, s->is_large, i + 1);
+        if (begin < 0 || end < begin || end > lists[2] ||
+            falls_beside(offsets, s->is_large, i, i + 1, lists[3]))
+            return none;
+        n = end - begin;
+        if (s->items >= 0 && n != s->items) return none;
+    }
+    const uint8_t *data = base + words[s->data] + begin * s->item;
+    int32_t may_point = !at->space.is_passing && (uintptr_t)data % (uintptr_t)s->item == 0;
+    return (found_items){data, n, !(nulls && s->has_items) && (!w->out->is_ragged || may_point)};
+}
+
+static inline void write_found(const writer *w, const shortcut *s, const found_items *from,
+                               int64_t row)
+{
+    const size_t bytes = (size_t)w->out->row_bytes;
+    uint8_t *to = w->out->data + (size_t)row * bytes;
+    if (w->out->is_ragged) w->out->rows[row] = (pfd_ragged_row){from->data, from->n, NULL};
+    else if (s->item == 8 && s->items == 1) memcpy(to, from->data, 8);
+    else memcpy(to, from->data, bytes);
+}
+
+/* Writes the rows of a column; *n becomes the number of rows before one that fails. */
+static pfd_status gather_column(const writer *w, pfd_arrow_row *row, const pfd_arrow_spot *spots,
+                                int64_t *n)
+{
+    enum { AHEAD = 8, KNOWN = 16 };
+    shortcut s = {0};
+    found_items found[KNOWN];
+    pfd_status status = PFD_OK;
+    const int64_t first = row->row, has_shortcut = find_shortcut(w, &s);
+    for (int64_t k = 0, ahead = 0; k < *n && status == PFD_OK; k++) {
+        for (; has_shortcut && ahead < *n && ahead <= k + AHEAD; ahead++) {
+            found_items *one = &found[ahead % KNOWN];
+            *one = find_row(w, &s, &spots[ahead]);
+            if (one->data && !w->out->is_ragged) pfd_prefetch(one->data, one->n * s.item);
+        }
+        if (has_shortcut && found[k % KNOWN].is_plain) {
+            write_found(w, &s, &found[k % KNOWN], first + k);
+            continue;
+        }
+        row->row = first + k;
+        row->space = spots[k].space;
+        row->index = spots[k].index;
+        status = write_row(w);
+        if (status != PFD_OK) *n = k;
+    }
+    row->row = first;
+    return status;
+}
+
+int64_t pfd_arrow_rows_alone(const pfd_compute_args *args, int64_t row)
+{
+    const pfd_record *records = args->records;
+    int64_t at = row, last = args->num_rows - 1;
+    while (at < last && records[at + 1].ordinal != records[at].ordinal + 1) at++;
+    return at - row + (at == last);
+}
+
+pfd_status pfd_arrow_rows_gather(const pfd_arrow_column *columns, const pfd_arrow_output *outputs,
+                                 int64_t num_outputs, pfd_arrow_row *row,
+                                 const pfd_arrow_spot *spots, pfd_error *err)
+{
+    pfd_status status = PFD_OK, failed;
+    int64_t n = row->n;
+    for (int64_t i = 0; i < num_outputs && n > 0; i++) {
+        writer w = {&columns[i], &outputs[i], row, row->args->outputs[i], err};
+        failed = gather_column(&w, row, spots, &n);
+        if (failed != PFD_OK) status = failed; /* of a row before that of the last failure */
+    }
+    row->row += row->n;
+    return status;
+}
+
 /* ---- Rows: their places ---------------------------------------------------------------------- */
 
 /* The items of the first list of a row, or the bytes of its text, as the offsets say; none if the
@@ -1129,26 +1268,30 @@ pfd_arrow_extent pfd_arrow_column_place(const pfd_arrow_column *column,
     return (pfd_arrow_extent){words[1] + found.offset * bytes, found.size * bytes};
 }
 
+/* A row is read with the offsets beside its own, which may be in another line. */
+static void prefetch_offsets(const uint8_t *offsets, int64_t index, int64_t bytes)
+{
+    pfd_prefetch_line(offsets + (index - 1) * bytes);
+    pfd_prefetch_line(offsets + (index + 2) * bytes);
+}
+
 void pfd_arrow_column_prefetch(const pfd_arrow_column *column, const pfd_arrow_space *space,
                                int64_t index)
 {
+    const pfd_arrow_level *level = column->has_dictionary ? &column->keys : &column->values;
     if (column->json) return;
-    if (column->num_levels > column->num_outer) {
-        const pfd_arrow_level *level = &column->levels[column->num_outer];
-        const int64_t *words = space->words + level->word;
-        if (words[0]) __builtin_prefetch(space->base + words[0] + index / 8);
-        if (level->kind == PFD_ARROW_FIXED) return;
-        int64_t bytes = level->kind == PFD_ARROW_LISTS ? 4 : 8;
-        __builtin_prefetch(space->base + words[1] + index * bytes);
-        return;
+    if (column->num_levels > column->num_outer) level = &column->levels[column->num_outer];
+    const int64_t *words = space->words + level->word;
+    const uint8_t *first = space->base + words[1];
+    if (words[0]) pfd_prefetch_line(space->base + words[0] + index / 8);
+    if (level != &column->values && level != &column->keys) {
+        if (level->kind != PFD_ARROW_FIXED)
+            prefetch_offsets(first, index, level->kind == PFD_ARROW_LISTS ? 4 : 8);
+    } else if (level->kind == PFD_ARROW_BYTES || level->kind == PFD_ARROW_LARGE_BYTES) {
+        prefetch_offsets(first, index, level->kind == PFD_ARROW_BYTES ? 4 : 8);
+    } else if (level->kind == PFD_ARROW_BITS) {
+        pfd_prefetch_line(first + index / 8);
+    } else {
+        pfd_prefetch_line(first + index * (level->kind == PFD_ARROW_VIEWS ? 16 : level->bytes));
     }
-    const pfd_arrow_level *last = column->has_dictionary ? &column->keys : &column->values;
-    const int64_t *words = space->words + last->word;
-    int64_t bytes = last->kind == PFD_ARROW_BYTES         ? 4
-                    : last->kind == PFD_ARROW_LARGE_BYTES ? 8
-                    : last->kind == PFD_ARROW_VIEWS       ? 16
-                    : last->kind == PFD_ARROW_BITS        ? 0
-                                                          : last->bytes;
-    if (words[0]) __builtin_prefetch(space->base + words[0] + index / 8);
-    __builtin_prefetch(space->base + words[1] + index * bytes);
 }

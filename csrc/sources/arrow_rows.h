@@ -96,6 +96,21 @@ int64_t pfd_arrow_neighbours(const pfd_compute_args *args, int64_t row, int64_t 
 pfd_status pfd_arrow_rows_write(const pfd_arrow_column *columns, const pfd_arrow_output *outputs,
                                 int64_t num_outputs, pfd_arrow_row *row, pfd_error *err);
 
+/* Where a row of a range is. */
+typedef struct pfd_arrow_spot {
+    pfd_arrow_space space;
+    int64_t index; /* in its batch */
+} pfd_arrow_spot;
+
+/* How many rows from `row` on have no neighbour after them in the range. */
+int64_t pfd_arrow_rows_alone(const pfd_compute_args *args, int64_t row);
+
+/* As pfd_arrow_rows_write(), for rows that lie anywhere: at `spots`, of batches with these columns.
+ * Their values are prefetched. */
+pfd_status pfd_arrow_rows_gather(const pfd_arrow_column *columns, const pfd_arrow_output *outputs,
+                                 int64_t num_outputs, pfd_arrow_row *row,
+                                 const pfd_arrow_spot *spots, pfd_error *err);
+
 /* Estimates where the numbers or bytes of row `index` are: never fails, and stays inside their
  * buffer. Needs a space with bytes. */
 pfd_arrow_extent pfd_arrow_column_place(const pfd_arrow_column *column,

@@ -509,11 +509,10 @@ static pfd_arrow_extent place_of(const layout *like, const pfd_arrow_space *spac
     return pfd_arrow_column_place(&like->columns[like->widest], space, index);
 }
 
-/* In shuffled order nothing of a row is in the cache: at() prefetches its offsets, and compute()
- * the values that it copies: ragged rows are copied later, when they are joined. In the files'
- * order the processor does that by itself. `numbers` are the batches of ordinals i, modulo its
- * size. */
-enum { FAR = 16, NEAR = 4, KNOWN = 32 };
+/* In shuffled order nothing of a row is in the cache, so that AT_ONCE rows go through stages: their
+ * batches, the words of the batches, their offsets; then, in compute(), their values.  Each stage
+ * prefetches what the next one reads. */
+enum { AT_ONCE = 64 };
 
 static void prefetch_offsets(const arrow *self, int64_t ordinal, int64_t number)
 {
@@ -526,19 +525,30 @@ static void prefetch_offsets(const arrow *self, int64_t ordinal, int64_t number)
         pfd_arrow_column_prefetch(&like->columns[i], &space, index);
 }
 
-static void prefetch_values(const arrow *self, int64_t ordinal, int64_t number,
-                            const pfd_compute_args *args)
+static void prefetch_rows(const arrow *self, const int64_t *ordinals, const int64_t *numbers,
+                          int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const batch *from = &self->batches[numbers[i]];
+        if (from->words < 0) continue;
+        __builtin_prefetch(self->words + from->words);
+        __builtin_prefetch(self->words + from->words + 8);
+    }
+    for (int64_t i = 0; i < n; i++) prefetch_offsets(self, ordinals[i], numbers[i]);
+}
+
+static void locate(const arrow *self, int64_t ordinal, int64_t number, pfd_record *out)
 {
     const batch *from = &self->batches[number];
+    *out = (pfd_record){.ordinal = ordinal, .file = from->file, .offset = from->at};
     if (from->words < 0) return;
     pfd_arrow_space space = space_of(self, from);
-    const layout *like = &self->layouts[from->layout];
-    int64_t index = ordinal - self->table.first[number];
-    for (int64_t i = 0; space.base && i < self->num_outputs; i++) {
-        if (args->outputs[i]->is_ragged) continue;
-        pfd_arrow_extent place = pfd_arrow_column_place(&like->columns[i], &space, index);
-        pfd_prefetch(space.base + place.offset, place.size);
-    }
+    if (!space.base) return;
+    pfd_arrow_extent place = place_of(&self->layouts[from->layout], &space,
+                                      ordinal - self->table.first[number]);
+    out->data = space.base + place.offset;
+    out->size = place.size;
+    out->offset = place.offset;
 }
 
 static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
@@ -546,24 +556,16 @@ static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scrat
 {
     (void)scratch, (void)err;
     const arrow *self = source;
-    int64_t numbers[KNOWN], number = -1, ahead = 0;
+    int64_t numbers[AT_ONCE], number = -1;
     int32_t is_random = n > 1 && ordinals[n - 1] - ordinals[0] != n - 1;
-    for (int64_t i = 0; i < n; i++) {
-        for (; ahead < n && ahead <= i + FAR; ahead++) {
-            number = number_of(self, ordinals[ahead], number);
-            numbers[ahead % KNOWN] = number;
-            if (is_random) prefetch_offsets(self, ordinals[ahead], number);
+    for (int64_t i = 0, some; i < n; i += some) {
+        some = n - i < AT_ONCE ? n - i : AT_ONCE;
+        for (int64_t k = 0; k < some; k++) {
+            numbers[k] = number = number_of(self, ordinals[i + k], number);
+            if (is_random) __builtin_prefetch(&self->batches[number]);
         }
-        const batch *from = &self->batches[numbers[i % KNOWN]];
-        out[i] = (pfd_record){.ordinal = ordinals[i], .file = from->file, .offset = from->at};
-        if (from->words < 0) continue;
-        pfd_arrow_space space = space_of(self, from);
-        if (!space.base) continue;
-        pfd_arrow_extent place = place_of(&self->layouts[from->layout], &space,
-                                          ordinals[i] - self->table.first[numbers[i % KNOWN]]);
-        out[i].data = space.base + place.offset;
-        out[i].size = place.size;
-        out[i].offset = place.offset;
+        if (is_random) prefetch_rows(self, ordinals + i, numbers, some);
+        for (int64_t k = 0; k < some; k++) locate(self, ordinals[i + k], numbers[k], &out[i + k]);
     }
     return PFD_OK;
 }
@@ -911,20 +913,39 @@ static pfd_status go_to_batch(const pfd_compute_args *args, int64_t number,
     return status;
 }
 
+/* Writes n rows or fewer, which have no neighbours. */
+static pfd_status gather_rows(const arrow *self, pfd_arrow_row *row, int64_t n, pfd_error *err)
+{
+    pfd_arrow_spot spots[AT_ONCE];
+    const pfd_record *records = row->args->records + row->row;
+    int64_t number = -1;
+    int32_t like = -1;
+    for (row->n = 0; row->n < n && row->n < AT_ONCE; row->n++) {
+        int64_t ordinal = records[row->n].ordinal;
+        number = number_of(self, ordinal, number);
+        const batch *from = &self->batches[number];
+        if (like >= 0 && from->layout != like) break;
+        like = from->layout;
+        spots[row->n] =
+            (pfd_arrow_spot){space_of(self, from), ordinal - self->table.first[number]};
+    }
+    return pfd_arrow_rows_gather(self->layouts[like].columns, self->outputs, self->num_outputs,
+                                 row, spots, err);
+}
+
 static pfd_status write_rows(const pfd_compute_args *args, pfd_arrow_decoded **held, pfd_error *err)
 {
     const arrow *self = args->source;
     int64_t number = -1;
     pfd_arrow_row row = {.args = args, .dictionaries = self->dictionaries};
-    const pfd_record *records = args->records;
-    int64_t n = args->num_rows, ahead = 0, next = -1;
-    int32_t is_random = n > 1 && records[n - 1].ordinal - records[0].ordinal != n - 1;
-    while (row.row < n) {
-        for (; is_random && ahead < n && ahead <= row.row + NEAR; ahead++) {
-            next = number_of(self, records[ahead].ordinal, next);
-            prefetch_values(self, records[ahead].ordinal, next, args);
+    while (row.row < args->num_rows) {
+        int64_t alone = self->has_packed ? 0 : pfd_arrow_rows_alone(args, row.row);
+        if (alone > 1) {
+            PFD_TRY(gather_rows(self, &row, alone, err));
+            continue;
         }
-        int64_t ordinal = records[row.row].ordinal, found = number_of(self, ordinal, number);
+        int64_t ordinal = args->records[row.row].ordinal;
+        int64_t found = number_of(self, ordinal, number);
         if (found != number) PFD_TRY(go_to_batch(args, found, held, &row, err));
         number = found;
         row.index = ordinal - self->table.first[number];

@@ -636,7 +636,7 @@ static void prefetch_values(const pfd_compute_args *args, const holding *all, sp
     const pfd_arrow_space *space = &piece_of(from, &index)->space;
     for (int64_t i = 0; space->base && i < self->num_outputs; i++) {
         pfd_arrow_extent found = pfd_arrow_column_place(&from->columns[i], space, index);
-        pfd_prefetch_second(space->base + found.offset, found.size);
+        pfd_prefetch(space->base + found.offset, found.size);
     }
 }
 

@@ -685,9 +685,10 @@ def test_every_flip_of_an_offset_leaves_rows_right_or_refused(column, access, is
         damaged.append([0, *np.frombuffer(data, offsets.dtype, 7, at).tolist(), 12])
     assert data.find(offsets.tobytes(), at + 1) < 0
     path.write_bytes(data)
-    for size in (1, 5, 6 * flips):
+    for size, order in ((1, "none"), (5, "none"), (6 * flips, "none"), (96, "global")):
         blobs = flow.ArrowReader(files=str(path), columns=["n:int64", column], batch_size=size,
-                                 file_access=access, on_error="skip", max_skipped=-1)  # fmt: skip
+                                 shuffle=order, file_access=access, on_error="skip",
+                                 max_skipped=-1)  # fmt: skip
         found, unseen = {}, 0
         with flow.DataLoader(*blobs) as loader:
             for numbers, batch in loader:
