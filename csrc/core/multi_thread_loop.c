@@ -8,6 +8,7 @@
 #include "core/cpu.h"
 #include "core/error.h"
 #include "core/system_calls.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -217,6 +218,31 @@ static void wait_for_work(pfd_thread_pool *pool, pool_thread *self)
     if (pool->on_idle) pool->on_idle(pool->on_idle_ctx, self->index, since_ns, now_ns);
 }
 
+static struct {
+    void *(*found)(void); /* NULL: there is nothing to do */
+    int32_t (*is_ending)(void), (*ensure)(void);
+    void (*release)(int32_t);
+} states;
+
+void pfd_thread_states(void *(*found)(void), int32_t (*is_ending)(void), int32_t (*ensure)(void),
+                       void (*release)(int32_t))
+{
+    states.is_ending = is_ending;
+    states.ensure = ensure;
+    states.release = release;
+    states.found = found;
+}
+
+/* A callback leaves the state with one holder, which nobody else releases in this thread. */
+static void end_state(void)
+{
+    if (!states.found || states.is_ending() || !states.found()) return;
+    enum { WAS_HELD, WAS_NOT_HELD };
+    (void)states.ensure();
+    states.release(WAS_HELD);
+    states.release(WAS_NOT_HELD);
+}
+
 static void *work(void *argument)
 {
     pool_thread *self = argument;
@@ -232,6 +258,7 @@ static void *work(void *argument)
             wait_for_work(pool, self);
     }
     pthread_mutex_unlock(&pool->lock);
+    end_state();
     return NULL;
 }
 

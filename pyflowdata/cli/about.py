@@ -7,7 +7,7 @@ import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version as version_of
 
-from ..native import build_parts, library_path, version
+from ..native import build_parts, has_lock, library_path, version
 
 
 def _version_of(package: str) -> str:
@@ -25,7 +25,7 @@ def about() -> dict[str, str]:
     found = {"pyflowdata": version(), "library": str(library_path())}
     for name, stated in build_parts():
         found[name] = "not in this build" if stated is None else stated
-    threads = "" if getattr(sys, "_is_gil_enabled", lambda: True)() else ", without GIL"
+    threads = "" if has_lock() else ", without GIL"
     found["Python"] = f"{platform.python_version()} ({sys.implementation.name}{threads})"
     for package in ("numpy", "cffi"):
         found[package] = _version_of(package)

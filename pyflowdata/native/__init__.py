@@ -9,6 +9,7 @@ import functools
 import importlib
 import os
 import sys
+import sysconfig
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -72,11 +73,15 @@ def declarations(module: str) -> Any:
     return made.ffi
 
 
+def has_lock() -> bool:
+    """Whether one thread at a time runs Python code; without the lock, all of them do."""
+    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
+
+
 def _check_cffi() -> None:
     """Refuses an interpreter without its lock where cffi needs the lock: it would crash."""
     version = importlib.import_module("_cffi_backend").__version__
-    has_lock = getattr(sys, "_is_gil_enabled", lambda: True)()
-    if not has_lock and int(version.partition(".")[0]) < 2:
+    if not has_lock() and int(version.partition(".")[0]) < 2:
         raise ImportError(
             f"cffi {version} cannot work without the interpreter's lock: start Python without "
             "PYTHON_GIL=0 and -X gil=0, or take Python 3.14 or newer with cffi 2"
@@ -338,6 +343,26 @@ def _check_registry() -> None:
 
 
 _check_registry()
+
+
+def _end_thread_states() -> None:
+    """Has threads of the library free their states of an interpreter that can be without its lock.
+    """
+    import ctypes  # CPython's own functions: cffi has no names of them
+
+    names = "GetThisThreadState", "Ensure", "Release"
+    found, ensure, release = (getattr(ctypes.pythonapi, f"PyGILState_{one}") for one in names)
+    lib.pfd_thread_states(*(
+        ffi.cast(kind, ctypes.cast(one, ctypes.c_void_p).value)
+        for kind, one in (
+            ("void *(*)(void)", found), ("int32_t (*)(void)", ctypes.pythonapi.Py_IsFinalizing),
+            ("int32_t (*)(void)", ensure), ("void (*)(int32_t)", release),
+        )
+    ))  # fmt: skip
+
+
+if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    _end_thread_states()
 
 
 def build_parts() -> list[tuple[str, str | None]]:

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Hashable, Iterator
 from types import FrameType
 
-_given: set[Hashable] = set()  # keys of the warnings that this process has given
+_given: dict[Hashable, object] = {}  # by the keys of the warnings that this process has given
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -82,9 +82,9 @@ def warn_at(frame: FrameType, warning: Warning) -> None:
 def warn_program_once(key: Hashable, warning: Warning) -> None:
     """Warns at the line of the program that has called this package; in a thread of this package,
     at the line where the main thread is.  A second warning with the same key is not given."""
-    if key in _given:
+    own = object()
+    if _given.setdefault(key, own) is not own:
         return
-    _given.add(key)
     frame = calling_frame(sys._getframe())
     if frame is None:
         frame = calling_frame(_all_threads().get(threading.main_thread().ident or 0))

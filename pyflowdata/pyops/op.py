@@ -26,7 +26,7 @@ from ..errors import (
     InvalidArgumentError,
     shown,
 )
-from ..native import CData, check, encode, ffi, lib, new_error, new_struct, text_value
+from ..native import CData, check, encode, ffi, has_lock, lib, new_error, new_struct, text_value
 from ..nodes.node import identities
 from ..nodes.objects import Identity, Object, object_of
 from ..nodes.op_facts import Op
@@ -412,7 +412,7 @@ class PythonOp:
             described.switches,
         )  # fmt: skip
         self.pool: Pool | None = None
-        self.takes_lock = compute is None
+        self.takes_lock = compute is None and has_lock()
         self._infer = self._callback("infer", self._run_infer)
         self._compute = compute if compute is not None else self._callback("compute", self._run)
         self.has_costly_calls = per == "rows" and compute is None and not processes
@@ -570,13 +570,14 @@ class PythonOp:
         plugin.abi_major, plugin.abi_minor = lib.PFD_ABI_MAJOR, lib.PFD_ABI_MINOR
         plugin.num_ops, plugin.ops = 1, ops
         plugin.name, plugin.version = kept(self._said), kept("")
-        _kept.append((self, op, ops, plugin, keep))
+        memory = self, op, ops, plugin, keep
+        _kept.append(memory)
         err = new_error()
         status = lib.pfd_plugin_add(plugin, encode(origin_of(described), "origin"), replace, err)
         try:
             check(status, err)
         except InternalError as failure:  # a name that no op can have
-            _kept.pop()
+            _kept.remove(memory)  # other threads may have added theirs
             raise InvalidArgumentError(failure.message) from None
         _functions[self.name] = described.function
         identities[self.name] = self._identity()

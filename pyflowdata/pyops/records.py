@@ -34,6 +34,7 @@ from .tensors import Call, Mismatch, numbers_as, checked, checked_rows, to_ragge
 
 Array = npt.NDArray[Any]
 Column = Array | Ragged | list[bytes]
+_Form = Callable[[Ragged], Array | Ragged]
 
 
 # ---- The form of a call -------------------------------------------------------------------------
@@ -366,7 +367,7 @@ class RecordFunction(RowFunction):
         # Made here, as CPython 3.11 cannot parse in several threads.
         self._expressions: _ExpressionsLoop | None = None
         with contextlib.suppress(_UnknownUse, RecursionError):  # some have hundreds of terms
-            self._expressions = _expressions_loop(function, self.fields)
+            self._expressions = _expressions_loop(function, self.fields, are_bytes)
         super().__init__(function, keywords, are_bytes)
 
     @property
@@ -479,17 +480,21 @@ class RecordFunction(RowFunction):
     def _records(
         self, call: Call, inputs: Sequence[Array | Ragged], outputs: Sequence[str]
     ) -> list[Array | Ragged]:
-        columns = [rows_of(one) for one in inputs[: len(self.fields)]]
-        columns += [one.tolist() for one in inputs[len(self.fields) :]]
         keywords, before_row = {**self.keywords, **call.keywords}, call.before_row
         if call.ids is not None or call.generator is not None:
             before_row = _with_arguments(call, keywords)
         has_keywords = bool(keywords) or before_row is not call.before_row
+        own = None if has_keywords or self.has_index else self._expressions
+        if own and ({*own.names} != {*outputs} or own.code is not self.function.__code__):
+            own = None
+        if own and (found := self._without_rows(own, call, inputs, outputs)):
+            return found
+        columns = [rows_of(one) for one in inputs[: len(self.fields)]]
+        columns += [one.tolist() for one in inputs[len(self.fields) :]]
         made: list[list[Any]] = [[] for _ in outputs]
         rows = columns[0] if len(columns) == 1 else zip(*columns, strict=True)
-        own = None if has_keywords or self.has_index else self._expressions
         try:
-            if own and {*own.names} == {*outputs} and own.code is self.function.__code__:
+            if own:
                 appends = [made[outputs.index(name)].append for name in own.names]
                 own.loop(rows, appends, made[0].__len__, before_row, type, _CONSTANTS, _copied)
             else:
@@ -499,6 +504,27 @@ class RecordFunction(RowFunction):
             note_failure(failure, self.known, len(made[0]))
             raise
         return self._columns(call, outputs, made)
+
+    def _without_rows(
+        self, own: _ExpressionsLoop, call: Call, inputs: Sequence[Array | Ragged],
+        outputs: Sequence[str],
+    ) -> list[Array | Ragged] | None:  # fmt: skip
+        """The outputs, if all of them have a form of columns; None: rows are needed."""
+        if not own.forms or self.function.__globals__.get("len", len) is not len:
+            return None
+        call.before_row(0)
+        made: list[Array | Ragged] = []
+        for name, declared in zip(outputs, call.types, strict=True):
+            form, place = own.forms[name]
+            column = inputs[place]
+            if not isinstance(column, Ragged) or column.row_shape != (None,):
+                return None
+            found = form(column)
+            shape = found.row_shape if isinstance(found, Ragged) else ()
+            if not declared.fits(found.dtype, shape):
+                return None
+            made.append(found)
+        return made
 
     def _taken(
         self, call: Call, outputs: Sequence[str], loop: str, *, has_keywords: bool
@@ -816,15 +842,18 @@ class _ExpressionsLoop(NamedTuple):
     Attributes:
         code: The code of the function.
         names: The fields that it returns, in the order in which the loop appends their values.
+        forms: For each of these fields the form of columns, and the place of the field that it
+            takes; {}: one of them has none.
     """
 
     code: types.CodeType
     names: tuple[str, ...]
     loop: Callable[..., Any]
+    forms: Mapping[str, tuple[_Form, int]]
 
 
 def _expressions_loop(
-    function: Callable[..., Any], fields: Sequence[str]
+    function: Callable[..., Any], fields: Sequence[str], are_bytes: Sequence[bool]
 ) -> _ExpressionsLoop:
     """The loop for a function that takes only the record, and does nothing but return a dict with
     literal keys, perhaps after `**record`.  Errors in the loop show the function's file and line.
@@ -861,7 +890,41 @@ def _expressions_loop(
     closure = tuple(cells[name] for name in made.co_freevars)
     made = made.replace(co_name=code.co_name)
     loop = types.FunctionType(made, function.__globals__, code.co_name, None, closure)
-    return _ExpressionsLoop(code, tuple(found), loop)
+    forms = {
+        name: (form, place)
+        for name, one in found.items() for place, is_text in enumerate(are_bytes[: len(fields)])
+        if (form := _form_of_columns(one, f"_pfd_v{place}", is_text)) is not None
+    } if "len" not in code.co_freevars else {}  # fmt: skip
+    return _ExpressionsLoop(code, tuple(found), loop, forms if len(forms) == len(found) else {})
+
+
+def _lengths(column: Ragged) -> Array:
+    return np.diff(column.row_splits)
+
+
+def _turned(first: str, column: Ragged) -> Ragged:
+    """Bytes with the 26 letters from `first` on in the other case: methods of bytes know no others.
+    """
+    letters = (column.values - np.uint8(ord(first)) < 26).view(np.uint8)
+    return Ragged(column.values ^ letters * np.uint8(32), column.row_splits)
+
+
+# Expressions of a field x, whose rows have one dimension, that are computed of all rows at once.
+# Their results are those of each row, and they raise nothing.
+_FORMS: dict[str, _Form] = {"len(x)": _lengths}
+_FORMS_OF_TEXTS: dict[str, _Form] = {
+    **_FORMS,
+    "x.lower()": functools.partial(_turned, "A"),
+    "x.upper()": functools.partial(_turned, "a"),
+}
+
+
+def _form_of_columns(expression: ast.expr, variable: str, is_text: bool) -> _Form | None:
+    """The form of columns of an expression of one variable; None: it has none."""
+    if not isinstance(expression, ast.Call):
+        return None
+    forms = _FORMS_OF_TEXTS if is_text else _FORMS
+    return forms.get(ast.unparse(expression).replace(variable, "x"))
 
 
 # Types whose values do not change; the scalars are those of NumPy.

@@ -271,7 +271,7 @@ def test_packs_of_a_mix_are_records(corpus, monkeypatch):
     for whole, *of_ranks in zip(after, *parts, strict=True):
         np.testing.assert_array_equal(np.concatenate(of_ranks), whole)
     told = r"every epoch has the records that MixDataset draws in its first epoch.*repeat\(epochs\)"
-    monkeypatch.setattr("pyflowdata.native.calling_line._given", set())
+    monkeypatch.setattr("pyflowdata.native.calling_line._given", {})
     with loader_of([1, 1], **ALONE) as loader:
         list(loader)
         with pytest.warns(UserWarning, match=told):

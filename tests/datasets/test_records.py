@@ -210,6 +210,32 @@ def test_expressions_in_a_loop_give_what_calls_give(tmp_path, monkeypatch):
             batches(wrong)
 
 
+def test_lengths_and_cases_are_those_of_each_row(monkeypatch):
+    texts = [bytes(range(256)) * 2, "Straße, İ, ǆ".encode(), b"@AZ[`az{\xff", *TEXTS]
+    tokens = [np.arange(len(one) % 5) for one in texts]
+    data = flow.from_arrays({"text": texts, "tokens": tokens, "letters": texts[::-1]})
+    for function in (
+        lambda r: {**r, "n": len(r["text"])},
+        lambda r: {"b": r["letters"].lower(), "m": len(r["tokens"]), "a": r["text"].upper()},
+        lambda r: {"text": r["text"].upper(), "letters": r["text"].lower()},
+        lambda r: {"n": len(r["text"]), "m": len(r["letters"]) + 1},
+    ):
+        wanted = plain({**one, **function(dict(one))} for one in data)
+        assert plain(data.map(function)) == wanted
+
+    def n(r):
+        return {"n": len(r["text"])}
+
+    mapped = data.map(n).batch(len(texts)).blobs
+    for dtype in ("int16", "float32"):
+        (given,) = batches(data.map(n, outputs={"n": dtype}).batch(len(texts))["n"])
+        assert given.dtype == dtype and given.tolist() == [*map(len, texts)]
+    with pytest.raises(flow.UserFunctionError, match="has dtype int64, and uint8 is declared"):
+        batches(data.map(n, outputs={"n": "uint8"}).batch(4)["n"])
+    monkeypatch.setitem(globals(), "len", lambda one: 7)
+    assert {*batches(mapped)[0]["n"].tolist()} == {7}
+
+
 def test_types_may_be_given():
     def never(r):
         raise AssertionError("called")

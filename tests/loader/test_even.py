@@ -130,7 +130,7 @@ def test_batches_that_are_short_anywhere_are_refused(tmp_path: Path):
 
 @pytest.fixture
 def warned(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(calling_line, "_given", set())
+    monkeypatch.setattr(calling_line, "_given", {})
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield caught

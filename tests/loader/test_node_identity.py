@@ -136,7 +136,7 @@ def test_two_equal_orders_are_told(data):
 
 def test_fields_of_one_source_in_two_orders_are_told(data, monkeypatch):
     def read(one, other):
-        monkeypatch.setattr("pyflowdata.native.calling_line._given", set())
+        monkeypatch.setattr("pyflowdata.native.calling_line._given", {})
         blobs = {"a": one.batch(RECORDS)["a"], "b": other.batch(RECORDS)["a"]}
         with flow.DataLoader(blobs) as loader:
             batch = next(iter(loader))

@@ -429,7 +429,7 @@ def test_a_state_of_an_epochs_last_batch_warns_a_loop_that_counts_from_its_epoch
         states["endless"] = loader.state_dict()
     for name, state in states.items():
         for reads_epoch in (False, True):
-            monkeypatch.setattr(calling_line, "_given", set())
+            monkeypatch.setattr(calling_line, "_given", {})
             with opened() as loader:
                 loader.load_state_dict(json.loads(json.dumps(state)))
                 recwarn.clear()

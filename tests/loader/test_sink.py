@@ -157,7 +157,7 @@ def test_a_report_has_the_steps_of_the_sink(folder):
 
 def test_a_sink_that_is_slower_than_a_loop_says_so_once(monkeypatch, recwarn):
     """For given times, in seconds: not where steps are long, nor where they wait for the loader."""
-    monkeypatch.setattr(calling_line, "_given", set())
+    monkeypatch.setattr(calling_line, "_given", {})
     monkeypatch.setattr(sinks, "_ENOUGH_STEPS", 10)
     batches = flow.from_arrays({"x": np.arange(64)}).batch(4)["x"]
     now = 0.0

@@ -295,17 +295,17 @@ def test_an_order_that_repeats_is_said_once():
 
 def test_a_batch_size_that_is_left_out_is_said_once(monkeypatch, tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,2\n")
-    monkeypatch.setattr("pyflowdata.native.calling_line._given", set())
+    monkeypatch.setattr("pyflowdata.native.calling_line._given", {})
     with pytest.warns(UserWarning, match="reader batch_size=32") as told:
         for name in ("a", "b"):
             flow.DataLoader(flow.MiniReader(DATA, name=name)).close()
     assert [one.filename for one in told] == [__file__]
     y = flow.open(tmp_path / "a.csv")["y"]
     for of_data in (y, flow.Cast(y, dtype="float32")):
-        monkeypatch.setattr("pyflowdata.native.calling_line._given", set())
+        monkeypatch.setattr("pyflowdata.native.calling_line._given", {})
         with pytest.warns(UserWarning, match=r'take data\.batch\(32\)\["y"\], or the number'):
             flow.DataLoader(of_data).close()
-    monkeypatch.setattr("pyflowdata.native.calling_line._given", set())
+    monkeypatch.setattr("pyflowdata.native.calling_line._given", {})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         flow.DataLoader(flow.MiniReader(DATA, batch_size=1)).close()

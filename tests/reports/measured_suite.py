@@ -248,7 +248,7 @@ def test_a_trial_sleeps_as_long_as_training_does():
 
 def test_a_sink_that_is_slower_than_a_loop_says_so_once(monkeypatch, recwarn):
     """Not where steps are long, nor where they wait for the loader."""
-    monkeypatch.setattr(calling_line, "_given", set())
+    monkeypatch.setattr(calling_line, "_given", {})
 
     @flow.register_decoder(outputs={"out": "int64"}, per="batch", replace=True)
     def slow(x):

@@ -10,6 +10,7 @@ import pytest
 from reports.recorded import STATS, TUNED, WAITING, recorded, work
 
 import pyflowdata as flow
+from pyflowdata.insight import causes
 from pyflowdata.insight.counters import Counters, CopyCounts, ReaderFacts, SlowRange, StepTimes
 from pyflowdata.insight.measures import Measures
 from pyflowdata.insight.stats import FirstWork
@@ -570,6 +571,12 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def lock(monkeypatch):
+    """The cases are of an interpreter with a lock."""
+    monkeypatch.setattr(causes, "has_lock", lambda: True)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_cause_and_sentence(name):
     counters, limit, cause, said = CASES[name]
@@ -580,6 +587,16 @@ def test_cause_and_sentence(name):
     assert bool(verdict.remedies) == has_remedy
     assert not has_remedy or verdict.sentence.endswith(verdict.remedies[0])
     assert json.loads(json.dumps(verdict.evidence)) == verdict.evidence
+
+
+def test_an_interpreter_without_a_lock_holds_none(monkeypatch):
+    monkeypatch.setattr(causes, "has_lock", lambda: False)
+    for name, cause in (
+        ("Python in one thread", "threads"), ("Python", "op"), ("Python beside training", ""),
+        ("a generator beside training", ""), ("a thread that holds the interpreter's lock", "op"),
+    ):  # fmt: skip
+        verdict = judge(CASES[name][0])
+        assert verdict.cause == cause and "interpreter" not in verdict.sentence, verdict.sentence
 
 
 def test_no_number_is_advised_where_the_loader_adjusts_it():

@@ -192,7 +192,7 @@ def test_nested_tensors_come_from_workers(context):
 
 
 def test_a_ledger_that_it_does_not_write_is_told_once(monkeypatch, tmp_path, recwarn):
-    monkeypatch.setattr(calling_line, "_given", set())
+    monkeypatch.setattr(calling_line, "_given", {})
     for directory, said in (("", 0), (str(tmp_path), 1), (str(tmp_path), 0)):
         monkeypatch.setenv("PYFLOWDATA_LEDGER", directory)
         recwarn.clear()

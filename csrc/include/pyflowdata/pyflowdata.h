@@ -801,6 +801,13 @@ void pfd_table_drop(int64_t number); /* a number without a table is left alone *
 #define PFD_TAKES_LOCK 134217728u
 void pfd_lock_taken(void);
 
+/* Functions of CPython, for threads of the library that end: a state that a call of Python has left
+ * to such a thread is freed by the thread itself.  Another thread would free it later, at a
+ * callback, and without the interpreter's lock this breaks the memory of a new thread that got the
+ * place of the old one. */
+void pfd_thread_states(void *(*found)(void), int32_t (*is_ending)(void), int32_t (*ensure)(void),
+                       void (*release)(int32_t));
+
 /* In pfd_attr.flags, of views and of readers of files, not for plugins: the attr is not part of a
  * state's spec, so it may differ in a program that loads the state.  If a view decides rows by the
  * attr, its past() tells what was decided; a reader reads the same records with any value. */

@@ -392,7 +392,7 @@ def test_commands_say_what_is_left_out(capsys):
 
 
 def test_a_loader_of_all_fields_says_once_what_is_left_out(monkeypatch):
-    monkeypatch.setattr("pyflowdata.native.calling_line._given", set())
+    monkeypatch.setattr("pyflowdata.native.calling_line._given", {})
     data = flow.open(FIXTURES / "types.arrow")
     named = flow.open(FIXTURES / "types.arrow", fields=["int8", "null_int:int64=0"])
     with warnings.catch_warnings():
