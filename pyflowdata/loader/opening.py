@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -109,8 +110,11 @@ def rank_of(blobs: list[Blob]) -> str:
 def _releasing(in_use: InUse, blobs: Sequence[Blob]) -> Callable[[CData], None]:
     kept = list(blobs)  # their arrays are read by the loader's threads
     release_loader = lib.pfd_loader_release  # when the interpreter ends, the module is empty
+    is_ending = sys.is_finalizing
 
     def release(handle: CData) -> None:
+        if is_ending():  # threads inside of Python functions never leave them, so nobody waits
+            return
         release_loader(handle)
         in_use.release()
         kept.clear()
