@@ -18,7 +18,7 @@ from support.files import overwrite
 
 import pyflowdata as flow
 
-FLIPS = int(os.environ.get("FUZZ_FLIPS", "50" if "SOAK" in os.environ else "30"))
+FLIPS = int(os.environ.get("FUZZ_FLIPS", "50" if "SOAK" in os.environ else "15"))
 CUTS = FLIPS
 
 Row = tuple[bytes, ...]

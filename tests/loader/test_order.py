@@ -71,9 +71,12 @@ def test_golden_beginnings_of_long_orders(table, seed, epoch, key, size):
 @pytest.mark.parametrize("seed", [0, 12, 9 * 10**18])
 def test_every_small_size_is_a_bijection_and_the_models_order(table, seed):
     for size in range(1, 201):
+        is_small = size % 8 == 1 or size < 20
+        if seed and not is_small:
+            continue  # as many other keys with the first seed: an order's key is a hash of its seed
         first, second = orders(table(size), 2, seed=seed)
         assert sorted(first) == sorted(second) == list(range(size))
-        if size % 8 == 1 or size < 20:
+        if is_small:
             assert first == epoch_order(seed, 0, "MiniReader_0", size, reshuffle=True)
             assert second == epoch_order(seed, 1, "MiniReader_0", size, reshuffle=True)
 
@@ -173,7 +176,7 @@ def test_every_record_comes_at_every_position_equally_often(table):
 
 
 def test_every_record_comes_first_equally_often_over_seeds(table):
-    size, seeds = 7, 700
+    size, seeds = 7, 350
     counts = np.zeros((size, size))
     place = np.arange(size)
     for seed in range(seeds):

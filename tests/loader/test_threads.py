@@ -194,7 +194,7 @@ def test_a_call_beside_every_other(table, tmp_path, name):
         calls = Calls(loader, tmp_path)
         beside = Beside(calls, name)
         for other in LONGER[LONGER.index(name) :]:
-            Beside(calls, other, times=2).end(name)
+            Beside(calls, other, times=1).end(name)
         beside.over.set()
         beside.end(other)
 

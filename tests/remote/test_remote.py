@@ -174,17 +174,19 @@ mindrecord = flow.MindRecordReader
 configure(cache_dir=sys.argv[2], requests=2)
 data = flow.open(sys.argv[1])
 print("open", flush=True)
+input()
 {loop}: pass
 """
     rows = BytesIO()
     np.save(rows, np.zeros((40, 1 << 17)))
     with serving(dict.fromkeys(("x.npy", "x.npy2", "x.npy3"), rows.getvalue())) as server:
         command = [sys.executable, "-c", script, server.url + "/x.npy", str(tmp_path / "cache")]
-        program = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True)  # fmt: skip
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        program = subprocess.Popen(command, cwd=ROOT, text=True, **pipes)
         try:
             assert program.stdout.readline() == "open\n"
             server.fault = lambda _: "hang"
+            print(file=program.stdin, flush=True)
             until = time.monotonic() + 30
             while not server.hanging and time.monotonic() < until:
                 time.sleep(0.01)

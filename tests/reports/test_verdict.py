@@ -835,9 +835,8 @@ def test_numbers_go_round():
     for counters, limit, cause, _ in CASES.values():
         report = flow.Report(counters)
         again = flow.Report.from_dict(json.loads(report.to_json()))
-        for one in (again, pickle.loads(pickle.dumps(report))):
-            assert one == report and (one.limit, one.cause) == (limit, cause)
-            assert str(one) == str(report)
+        assert again == report == pickle.loads(pickle.dumps(report))
+        assert (again.limit, again.cause) == (limit, cause) and str(again) == str(report)
     for wrong in ({}, {"version": 99}, {"version": 1}, {"version": 1, "counters": {}}, [1]):
         with pytest.raises(flow.InvalidArgumentError, match="report"):
             flow.Report.from_dict(wrong)

@@ -29,7 +29,7 @@ SANITIZED = "san" in os.environ.get("PYFLOWDATA_LIBRARY", "")
 def fewer(count: int) -> int:
     """How many random values to try: all of them in `make soak`, which sets SOAK.  A sanitizer
     looks at the same code with each of them."""
-    return count if "SOAK" in os.environ else count // 20 if SANITIZED else count // 3
+    return count if "SOAK" in os.environ else count // 20 if SANITIZED else count // 6
 
 
 LAST_BATCH = ("short", "drop", "pad", "wrap", "even")
