@@ -354,7 +354,7 @@ static void test_a_load_that_comes_back(void)
         pfd_autotune_open(&t, &four_processors);
         for (int32_t k = 0; k < 100; k++) {
             model of = {
-                .demand = 1e6, .alone = alone[3 * k / 100], .blocked = 0.98, .noise = noises[i]};
+                .demand = 1e6, .alone = alone[3 * k / 100], .blocked = 0.93, .noise = noises[i]};
             (void)run_for(&t, &of, 1);
             CHECK(k < 10 || (t.num_threads >= 24 && t.prefetch == 100));
         }
@@ -365,7 +365,7 @@ static void test_a_load_that_comes_back(void)
 /* What is said about it. */
 static void test_decisions(void)
 {
-    model of = {.demand = 1e5, .alone = 50, .most = 8, .blocked = 0.95};
+    model of = {.demand = 1e5, .alone = 50, .most = 8, .blocked = 0.6};
     pfd_autotune t;
     pfd_autotune_open(&t, &four_processors);
     CHECK(t.state == PFD_TUNING_MEASURING && t.trial.kind == -1);

@@ -36,7 +36,9 @@ static const double some_idle = 0.1, much_idle = 0.25, mostly_idle = 0.5;
 static const double some_blocked = 0.15; /* from this part of the busy time on, processors are not
                                             too few */
 static const double some_in_line = 0.3;  /* waking up takes less of it */
-static const double hardly = 0.15;       /* threads that compute: many more may gain much */
+/* Threads that compute: with fewer than one_turn, work mostly waits, and many more may gain much;
+ * with up to one_and_some, threads may take turns at a lock. */
+static const double one_turn = 0.5, one_and_some = 1.3;
 static const double other_rate = 1.3, other_use = 0.15; /* CHANGE of them are another load */
 static const double certain = 3; /* standard errors */
 static const double recent = 0.3; /* weight of a period in recent shares */
@@ -584,7 +586,7 @@ static int32_t choose_more_threads(pfd_autotune *t, const pfd_tune_period *perio
 {
     const pfd_tune_bounds *bounds = &t->bounds;
     const pfd_tune_way *way = &t->ways[PFD_TUNE_MORE_THREADS];
-    int32_t may_be_many = num_computing(t) < hardly && way->pause == BASE_PAUSE; /* at once */
+    int32_t may_be_many = num_computing(t) < one_turn && way->pause == BASE_PAUSE; /* at once */
     int32_t more = t->num_threads + (may_be_many ? 7 * t->num_threads : way->stride);
     int32_t factor = t->factor;
     if (may_be_many && bounds->tunes_prefetch && factor < PFD_MOST_FACTOR) factor *= 2;
@@ -602,7 +604,6 @@ static int32_t choose_more_threads(pfd_autotune *t, const pfd_tune_period *perio
  * than for anything else. */
 static int32_t choose_threads(pfd_autotune *t, const pfd_tune_period *period)
 {
-    static const double one_turn = 0.5, one_and_some = 1.3;
     const pfd_tune_bounds *bounds = &t->bounds;
     int32_t is_blocked = t->blocked >= some_blocked * (1 - t->idle);
     double computing = num_computing(t);
@@ -623,7 +624,8 @@ static int32_t is_known(const pfd_autotune *t)
 {
     const pfd_tune_mean *mean = &t->now;
     if (mean->n < LEAST_SAMPLES) return 0;
-    double error = t->num_decisions == 0 && !computes(t) && num_computing(t) < hardly ? 0.3 : 0.1;
+    int32_t may_gain_much = t->num_decisions == 0 && !computes(t) && num_computing(t) < one_turn;
+    double error = may_gain_much ? 0.3 : 0.1;
     double variance = mean->rate_squares / (mean->n - 1) / mean->n;
     return mean->n >= MOST_SAMPLES / 2 || variance <= error * error * mean->rate * mean->rate;
 }
