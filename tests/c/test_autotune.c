@@ -344,10 +344,28 @@ static void test_a_changing_load(void)
     }
 }
 
+/* Work that waits for little, then for much, then for little, 3.3 seconds each, needs all threads:
+ * a trial leaves out a quarter of them at most, and the batches ahead stay. */
+static void test_a_load_that_comes_back(void)
+{
+    static const double alone[] = {900, 50, 900};
+    for (int32_t i = 0; i < 2; i++) {
+        pfd_autotune t;
+        pfd_autotune_open(&t, &four_processors);
+        for (int32_t k = 0; k < 100; k++) {
+            model of = {
+                .demand = 1e6, .alone = alone[3 * k / 100], .blocked = 0.93, .noise = noises[i]};
+            (void)run_for(&t, &of, 1);
+            CHECK(k < 10 || (t.num_threads >= 24 && t.prefetch == 100));
+        }
+        CHECK(t.num_decisions > 1);
+    }
+}
+
 /* What is said about it. */
 static void test_decisions(void)
 {
-    model of = {.demand = 1e5, .alone = 50, .most = 8, .blocked = 0.95};
+    model of = {.demand = 1e5, .alone = 50, .most = 8, .blocked = 0.6};
     pfd_autotune t;
     pfd_autotune_open(&t, &four_processors);
     CHECK(t.state == PFD_TUNING_MEASURING && t.trial.kind == -1);
@@ -654,6 +672,7 @@ int main(void)
     test_bursts();
     test_it_does_not_oscillate();
     test_a_changing_load();
+    test_a_load_that_comes_back();
     test_decisions();
     return report();
 }

@@ -36,7 +36,9 @@ static const double some_idle = 0.1, much_idle = 0.25, mostly_idle = 0.5;
 static const double some_blocked = 0.15; /* from this part of the busy time on, processors are not
                                             too few */
 static const double some_in_line = 0.3;  /* waking up takes less of it */
-static const double hardly = 0.15;       /* threads that compute: many more may gain much */
+/* Threads that compute: with fewer than one_turn, work mostly waits, and many more may gain much;
+ * with up to one_and_some, threads may take turns at a lock. */
+static const double one_turn = 0.5, one_and_some = 1.3;
 static const double other_rate = 1.3, other_use = 0.15; /* CHANGE of them are another load */
 static const double certain = 3; /* standard errors */
 static const double recent = 0.3; /* weight of a period in recent shares */
@@ -284,7 +286,6 @@ static void wait_longer(pfd_tune_way *way)
 {
     way->left = way->pause;
     way->pause = 2 * way->pause < MOST_PAUSE ? 2 * way->pause : MOST_PAUSE;
-    way->stride = way->stride > 1 ? way->stride / 2 : 1;
 }
 
 static void take_back(pfd_autotune *t)
@@ -292,6 +293,7 @@ static void take_back(pfd_autotune *t)
     const pfd_tune_trial *trial = &t->trial;
     pfd_tune_way *way = &t->ways[trial->kind];
     wait_longer(way);
+    way->stride = (abs(trial->threads - trial->from_threads) + 1) / 2;
     int32_t is_proof =
         trial->kind == PFD_TUNE_MORE_THREADS && may_hold_lock(t, trial->from_threads);
     if (is_proof && way->left > PROOF_PAUSE) way->left = PROOF_PAUSE;
@@ -487,8 +489,10 @@ static void note_change(pfd_autotune *t, const pfd_tune_period *period)
     if (t->since_change < t->change_pause) return;
     t->since_change = 0;
     t->change_pause = 2 * t->change_pause < MOST_PAUSE ? 2 * t->change_pause : MOST_PAUSE;
+    int32_t less = largest(t->ways[PFD_TUNE_LESS_PREFETCH].left, 4 * BASE_PAUSE);
     for (int32_t i = 0; i < PFD_TUNE_KINDS; i++)
         t->ways[i] = (pfd_tune_way){.pause = BASE_PAUSE, .stride = t->num_threads};
+    t->ways[PFD_TUNE_LESS_PREFETCH].left = less; /* it costs only memory */
     if (t->lost > -credit) t->lost = -credit;
 }
 
@@ -507,16 +511,20 @@ static int32_t is_resting(const pfd_autotune *t, int32_t kind)
     return t->ways[kind].left > 0;
 }
 
-/* The program does not wait: threads beyond the usual number go one quarter at a time, as long as
- * those that stay have twice the time that they need. */
+/* Threads beyond the usual number go one quarter at a time: where all are needed, a trial loses no
+ * more than that. */
+static int32_t without_quarter(const pfd_autotune *t)
+{
+    return largest(3 * t->num_threads / 4, t->bounds.usual_threads);
+}
+
+/* The program does not wait: threads go as long as those that stay have twice the time that they
+ * need. */
 static void choose_when_calm(pfd_autotune *t, const pfd_tune_period *period)
 {
     t->state = PFD_TUNING_CALM;
     double needed = ceil(2 * (1 - t->now.idle) * t->num_threads);
-    int32_t quarter = t->num_threads / 4 > 1 ? t->num_threads / 4 : 1;
-    int32_t least = t->bounds.usual_threads, fewer = t->num_threads - quarter;
-    if (least < needed) least = (int32_t)needed;
-    if (fewer < least) fewer = least;
+    int32_t fewer = largest(without_quarter(t), (int32_t)needed);
     int32_t is_time = t->calm >= CALM && t->now.n >= CALM && !is_resting(t, PFD_TUNE_IDLE_THREADS);
     if (is_time && fewer < t->num_threads && t->bounds.tunes_threads)
         (void)try(t, PFD_TUNE_IDLE_THREADS, fewer, t->factor, period);
@@ -546,12 +554,12 @@ static int32_t choose_prefetch(pfd_autotune *t, const pfd_tune_period *period)
     return try(t, PFD_TUNE_MORE_PREFETCH, t->num_threads, 2 * t->factor, period);
 }
 
-/* Fewer threads: the usual number at first, or `least` threads below that; then smaller steps. */
+/* Fewer threads: `least` at first, or a quarter fewer if they are more than usual; then smaller
+ * steps. */
 static int32_t choose_fewer_threads(pfd_autotune *t, int32_t least, const pfd_tune_period *period)
 {
-    if (t->num_threads > t->bounds.usual_threads) least = t->bounds.usual_threads;
-    int32_t fewer = t->num_threads - t->ways[PFD_TUNE_FEWER_THREADS].stride;
-    if (fewer < least) fewer = least;
+    if (t->num_threads > t->bounds.usual_threads) least = without_quarter(t);
+    int32_t fewer = largest(t->num_threads - t->ways[PFD_TUNE_FEWER_THREADS].stride, least);
     if (fewer >= t->num_threads || is_resting(t, PFD_TUNE_FEWER_THREADS)) return 0;
     return try(t, PFD_TUNE_FEWER_THREADS, fewer, t->factor, period);
 }
@@ -578,7 +586,7 @@ static int32_t choose_more_threads(pfd_autotune *t, const pfd_tune_period *perio
 {
     const pfd_tune_bounds *bounds = &t->bounds;
     const pfd_tune_way *way = &t->ways[PFD_TUNE_MORE_THREADS];
-    int32_t may_be_many = num_computing(t) < hardly && way->pause == BASE_PAUSE; /* at once */
+    int32_t may_be_many = num_computing(t) < one_turn && way->pause == BASE_PAUSE; /* at once */
     int32_t more = t->num_threads + (may_be_many ? 7 * t->num_threads : way->stride);
     int32_t factor = t->factor;
     if (may_be_many && bounds->tunes_prefetch && factor < PFD_MOST_FACTOR) factor *= 2;
@@ -596,7 +604,6 @@ static int32_t choose_more_threads(pfd_autotune *t, const pfd_tune_period *perio
  * than for anything else. */
 static int32_t choose_threads(pfd_autotune *t, const pfd_tune_period *period)
 {
-    static const double one_turn = 0.5, one_and_some = 1.3;
     const pfd_tune_bounds *bounds = &t->bounds;
     int32_t is_blocked = t->blocked >= some_blocked * (1 - t->idle);
     double computing = num_computing(t);
@@ -617,7 +624,8 @@ static int32_t is_known(const pfd_autotune *t)
 {
     const pfd_tune_mean *mean = &t->now;
     if (mean->n < LEAST_SAMPLES) return 0;
-    double error = t->num_decisions == 0 && !computes(t) && num_computing(t) < hardly ? 0.3 : 0.1;
+    int32_t may_gain_much = t->num_decisions == 0 && !computes(t) && num_computing(t) < one_turn;
+    double error = may_gain_much ? 0.3 : 0.1;
     double variance = mean->rate_squares / (mean->n - 1) / mean->n;
     return mean->n >= MOST_SAMPLES / 2 || variance <= error * error * mean->rate * mean->rate;
 }
