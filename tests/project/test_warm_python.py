@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from support.paths import ROOT
-from support.programs.warm_python import WarmPython
+from support.warm_python import WarmPython
 
 if not isinstance(getattr(subprocess, "_fork_exec", None), WarmPython):
     pytest.skip("programs start as ever: with a sanitizer, or before Python 3.11",

@@ -41,8 +41,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # The cache of the user who runs the tests is not theirs; what tests it says where.
 os.environ.setdefault("PYFLOWDATA_INDEX_DIR", "none")
 
-from support import plugin_sources  # noqa: E402
-from support.programs import warm_python  # noqa: E402
+from support import plugin_sources, warm_python  # noqa: E402
 
 import pyflowdata as flow  # noqa: E402
 

@@ -20,7 +20,7 @@ import threading
 from typing import Any
 
 from support.paths import ROOT
-from support.programs.warm_process import receive
+from support.warm_process import receive
 
 # What Python, the C library, NumPy or the package read when they start.
 AT_START = (
@@ -28,7 +28,7 @@ AT_START = (
     "PYFLOWDATA_LIBRARY", "PYFLOWDATA_PLUGINS", "PYFLOWDATA_SIMD",
 )  # fmt: skip
 PR_SET_CHILD_SUBREAPER = 36
-PROCESS = str(ROOT / "tests/support/programs/warm_process.py")
+PROCESS = str(ROOT / "tests/support/warm_process.py")
 
 
 def _at_start(environment: dict[str, str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ import os
 import sys
 
 if __name__ == "__main__":
-    sys.path[0] = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
+    sys.path[0] = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
     import numpy  # noqa: F401
 
     import pyflowdata  # noqa: F401
