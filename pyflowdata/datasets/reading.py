@@ -27,6 +27,7 @@ from ..formats import (
     Source,
     Target,
     arrow_table,
+    fields_in_files,
     format_of_name,
     rows_of_batch,
     written_formats,
@@ -355,11 +356,15 @@ class Reading(DatasetBase):
         format: str | None = None,
         **options: Any,
     ) -> tuple[Path | str, ...]:
-        """Writes the records of the first epoch, in order, to files of a format.
+        """Writes all records of one epoch to files of a format, in the order of a loop over the
+        data set; a seed that was left open is 0.  Each process that calls it writes all records:
+        with several ranks, call it in one.
 
             flow.open("raw/*.jsonl").where("score > 0.5").shuffle(seed=1).write("train.parquet")
 
         The files get their names when all of them are complete; an error or Ctrl-C leaves none.
+        In Arrow, Parquet, MDS and MindRecord, what is text in JSON lines, Arrow and Parquet files
+        stays text, and other bytes are bytes, unless `columns` says otherwise.
         `pyflowdata convert` writes the records of files in several processes, and resumes.
 
         Args:
@@ -377,11 +382,14 @@ class Reading(DatasetBase):
                 set has no end.
             FileError: A file is there already, or cannot be written.
             CorruptDataError: A record is damaged; `skip_damaged()` leaves such records out.
+            UserFunctionError: A function of the data set raised an exception.
+            UnsupportedError: The writer needs a package that is not installed.
         """
         target = _target(path, format)
-        source = _Written(_NO_FORMAT, None, (), tuple(self.fields.values()), data=self,
-                          target=target)  # fmt: skip
+        fields = tuple(fields_in_files(self._fields))
+        source = _Written(_NO_FORMAT, None, (), fields, data=self, target=target)
         target.check(source)
+        self._tell_left_out()
         made = _writer_options(target, source, options)
         size = self._size()
         refuse_endless(size, "write")

@@ -682,6 +682,12 @@ class JSONLines(Format):
         """The source as it is: the reader refuses values of other types."""
         return source
 
+    def texts(
+        self, files: Sequence[str], keys: Sequence[str], values: Mapping[str, Any]
+    ) -> set[str]:
+        """All, but where bytes that are no UTF-8 are kept."""
+        return set() if values.get("invalid_utf8") == "keep" else set(keys)
+
     def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
         are_paths = any(isinstance(field, PathField) for field in fields)
         texts = [field.name for field in fields if field.is_json]

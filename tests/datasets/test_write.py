@@ -149,3 +149,48 @@ def test_what_cannot_be_written_is_said_before_anything_is_read(
     with pytest.raises(InvalidArgumentError, match=says):
         make(flow.from_arrays(columns)).write(**options)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_text_in_the_files_stays_text(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    pq = importlib.import_module("pyarrow.parquet")
+    rows = [
+        {"id": i, "text": f"row {i}, ä", "meta": {"lang": "de"}, "tags": ["a"] * i}
+        for i in range(4)
+    ]
+    source = tmp_path / "a.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    data = flow.open(source)
+    data.where("id > 0").shuffle(seed=1).write(tmp_path / "a.parquet")
+    types = {one.name: str(one.type) for one in pq.read_schema(tmp_path / "a.parquet")}
+    assert types == {"id": "int64", "text": "string", "meta.lang": "string", "tags": "string"}
+
+    data.write(tmp_path / "again.jsonl")
+    assert [json.loads(line) for line in (tmp_path / "again.jsonl").open()] == rows
+
+    table = pa.table({
+        "t": ["x", "y"], "b": [b"\xff", b""], "s": [{"t": "u", "b": b"\xfe"}] * 2,
+        "d": pa.array(["k", "l"]).dictionary_encode(), "l": pa.array(["m", "n"], pa.large_string()),
+    })  # fmt: skip
+    pq.write_table(table, tmp_path / "t.parquet")
+    flow.open(tmp_path / "t.parquet").concat(flow.open(tmp_path / "t.parquet")).write(
+        tmp_path / "t.arrow"
+    )
+    written = pa.ipc.open_file(tmp_path / "t.arrow").read_all()
+    assert {one.name: str(one.type) for one in written.schema} == {
+        "t": "string", "b": "binary", "s.t": "string", "s.b": "binary", "d": "string",
+        "l": "string",
+    }  # fmt: skip
+    assert written["b"].to_pylist() == [b"\xff", b""] * 2
+    flow.open(tmp_path / "t.arrow").write(tmp_path / "b.parquet", columns={"t": "bytes"})
+    assert str(pq.read_schema(tmp_path / "b.parquet").field("t").type) == "binary"
+
+
+def test_columns_that_no_row_can_have_are_told(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    importlib.import_module("pyarrow.parquet").write_table(
+        pa.table({"x": [1, 2], "none": pa.nulls(2)}), tmp_path / "t.parquet"
+    )
+    with pytest.warns(UserWarning, match="Left out: none"):
+        flow.open(tmp_path / "t.parquet").write(tmp_path / "x.npy")
+    assert np.load(tmp_path / "x.npy").tolist() == [1, 2]
