@@ -441,6 +441,6 @@ def _as_float32(name: str, values: Any) -> Any:
     lost = np.isinf(narrow) & np.isfinite(values)
     if lost.any():
         raise InvalidArgumentError(
-            f"{name} has {values[lost].flat[0]}, which float32 does not hold: keep float64, without --float32"
+            f"{name} has {values[lost].flat[0]}, which float32 does not hold: keep float64"
         )
     return narrow
