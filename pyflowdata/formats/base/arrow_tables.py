@@ -179,7 +179,7 @@ class TableWriter(ColumnsWriter):
     """The base of writers of Arrow's record batches; `ArrowWriter` describes samples and columns.
     """
 
-    levels: ClassVar[Mapping[str, tuple[int, int] | None]]  # compression -> least and greatest; None: no levels
+    levels: ClassVar[Mapping[str, tuple[int, int] | None]]  # compression -> least and greatest
 
     def __init__(
         self,
