@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
-from ..native import has_lock
 from ..words.plain_text import counted, number, percent, seconds, size, tenths
 from .counters import CopyCounts, Work
 from .measures import BLOCKED, MANY, Measures, ratio
@@ -344,7 +343,9 @@ def _lock_of_next(m: Measures) -> Finding:
 
 def _python_work(m: Measures) -> list[Work]:
     """Work under the interpreter's lock."""
-    return [one for one in m.counters.work if one.language == "Python" and has_lock()]
+    if not m.counters.has_lock:
+        return []
+    return [one for one in m.counters.work if one.language == "Python"]
 
 
 def _less_python(m: Measures, one: Work) -> tuple[str, ...]:
@@ -745,7 +746,7 @@ def _python(m: Measures) -> Finding | None:
         return _waiting_python(m, one, share)
     if m.have_others and m.wanted_processors >= MOST > m.process_rate:
         return _without_processor(m, one)
-    if not has_lock():
+    if not m.counters.has_lock:
         return None
     elsewhere = _less_python(m, one)
     if one.gives == "samples":
@@ -765,7 +766,7 @@ def _python(m: Measures) -> Finding | None:
 def _lets_go(m: Measures, one: Work) -> bool:
     """Python such as NumPy, which lets go of the interpreter's lock: it waits for nothing; beside
     one thread, not while next() is in the same op, where one of the two would have to."""
-    if not has_lock():
+    if not m.counters.has_lock:
         return True
     waited = m.lock_share + m.waiting_share(one)
     if m.threads == 1:
