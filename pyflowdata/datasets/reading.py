@@ -26,6 +26,7 @@ from ..formats import (
     Format,
     Source,
     Target,
+    Writer,
     arrow_table,
     fields_in_files,
     format_of_name,
@@ -42,6 +43,7 @@ from ..loader.reader_advice import warn_of_left_out
 from ..loader.state import ENDLESS
 from ..remote import one_opening
 from ..nodes.tables import array_of, is_array
+from ..words.plain_text import no_field
 from ..words.remedies import did_you_mean
 from ..pyops.records import Row, joined, records_of, row_of, rows_of
 from ..ragged import Ragged
@@ -386,6 +388,8 @@ class Reading(DatasetBase):
             UnsupportedError: The writer needs a package that is not installed.
         """
         target = _target(path, format)
+        if set(options) - _options_of(Writer):
+            target = dataclasses.replace(target, is_plain=True)
         fields = tuple(fields_in_files(self._fields))
         source = _Written(_NO_FORMAT, None, (), fields, data=self, target=target)
         target.check(source)
@@ -443,11 +447,17 @@ def _target(path: str | os.PathLike[str], format: str | None) -> Target:
         raise InvalidArgumentError(f"{failure.message}; say format=, one of {known}") from None
 
 
+def _options_of(*writers: type) -> set[str]:
+    """The options of classes of writers; an argument without a default is no option."""
+    makers = filter(None, (vars(one).get("__init__") for one in writers))
+    taken = itertools.chain(*(inspect.signature(one).parameters.values() for one in makers))
+    return {one.name for one in taken
+            if one.kind is one.KEYWORD_ONLY and one.default is not one.empty}  # fmt: skip
+
+
 def _writer_options(target: Target, source: Source, given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of the writer: those that the fields need, and those that were given."""
-    makers = filter(None, (vars(one).get("__init__") for one in target.writer.__mro__[:-1]))
-    taken = itertools.chain(*(inspect.signature(one).parameters.values() for one in makers))
-    known = {one.name for one in taken if one.kind is one.KEYWORD_ONLY}
+    known = _options_of(*target.writer.__mro__[:-1])
     if not target.writer.is_sharded:
         known -= {"shard_records", "shard_bytes"}
     for name in given:
@@ -457,10 +467,15 @@ def _writer_options(target: Target, source: Source, given: Mapping[str, Any]) ->
                 f"write: the writer of {target.kind.title} has no option {name!r}"
                 f"{did_you_mean(name, known) or listed}"
             )
-    options = {**target.options(source), **given}
-    if isinstance(given.get("columns"), Mapping):
-        options["columns"] = {**target.options(source).get("columns", {}), **given["columns"]}
-    return options
+    options, columns = target.options(source), given.get("columns")
+    own = options.get("columns")
+    if not isinstance(columns, Mapping) or not isinstance(own, Mapping):
+        return {**options, **given}
+    named = {target.kind.name_in_file(name): kind for name, kind in columns.items()}
+    for name in named:
+        if name not in own:
+            raise InvalidArgumentError(f"write: columns: {no_field(name, own)}")
+    return {**options, **given, "columns": {**own, **named}}
 
 
 # ---- Fields --------------------------------------------------------------------------------------

@@ -575,7 +575,8 @@ class _Numbers:
             if lost.any():
                 place = int(np.argmax(lost))
                 raise InvalidArgumentError(
-                    f"{name} has {numbers[place]}, which JSON has not: replace it, or leave it out",
+                    f"{name} has {numbers[place]}, which JSON has not: replace it, by "
+                    f"data.map(flow.FillMissing, {name!r}, value=...), or leave the field out",
                     ordinal=int(np.searchsorted(rows, place, side="right")) - 1,
                 )
         if numbers.dtype.kind == "b":

@@ -510,7 +510,7 @@ class RecordFunction(RowFunction):
         outputs: Sequence[str],
     ) -> list[Array | Ragged] | None:  # fmt: skip
         """The outputs, if all of them are computed of columns; None: rows are needed."""
-        if not own.vectorized or self.function.__globals__.get("len", len) is not len:
+        if not own.vectorized or _len_of(self.function) is not len:
             return None
         call.before_row(0)
         made: list[Array | Ragged] = []
@@ -914,6 +914,12 @@ _VECTORIZED_TEXTS: dict[str, _Vectorized] = {
     "{}.lower()": functools.partial(_with_other_case, "A"),
     "{}.upper()": functools.partial(_with_other_case, "a"),
 }
+
+
+def _len_of(function: Any) -> Any:
+    """What the global name `len` is in a function."""
+    names = function.__globals__
+    return names.get("len", getattr(function, "__builtins__", {}).get("len", len))
 
 
 def _vectorized_all(

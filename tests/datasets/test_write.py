@@ -194,3 +194,49 @@ def test_columns_that_no_row_can_have_are_told(tmp_path):
     with pytest.warns(UserWarning, match="Left out: none"):
         flow.open(tmp_path / "t.parquet").write(tmp_path / "x.npy")
     assert np.load(tmp_path / "x.npy").tolist() == [1, 2]
+
+
+def test_options_of_a_writer_have_their_effect(tmp_path):
+    data = flow.from_arrays({"a": [1, 2], "b": [3, 4]})
+    data.write(tmp_path / "x.csv", delimiter=";", columns=["b", "a"])
+    assert (tmp_path / "x.csv").read_text() == "b;a\n3;1\n4;2\n"
+    data.write(tmp_path / "y.csv", header=False)
+    assert (tmp_path / "y.csv").read_text() == "1,3\n2,4\n"
+    data.write(tmp_path / "x.tsv")
+    assert (tmp_path / "x.tsv").read_text() == "a\tb\n1\t3\n2\t4\n"
+    for name, options, says in (
+        ("z.csv", {"header": "no"}, "header = 'no'; it must be True or False"),
+        ("z.csv", {"columns": ["a"]}, "the fields are a, b; those of this file are a"),
+        ("z.parquet", {"columns": {"c": "int64"}}, "there is no field 'c'"),
+        ("z.parquet", {"batch_records": 3}, "has no option 'batch_records'"),
+    ):
+        with pytest.raises(InvalidArgumentError, match=says):
+            data.write(tmp_path / name, **options)
+
+    pixels = np.arange(2 * 8 * 8 * 3, dtype=np.uint8).reshape(2, 8, 8, 3)
+    images = flow.from_arrays({"image": pixels, "label": [0, 1]})
+    images.write(tmp_path / "i.tfrecord", images={"image": "png"})
+    found = flow.ImageDecoder(flow.open(tmp_path / "i.tfrecord").batch(2)["image"])
+    with flow.DataLoader(found) as loader:
+        assert np.array_equal(np.asarray(next(iter(loader))), pixels)
+
+
+def test_names_in_quotes_stay_as_they_are(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    pq = importlib.import_module("pyarrow.parquet")
+    path = tmp_path / "q.parquet"
+    names = ["a.b", "it's", "", "plain", "x[0]"]
+    pq.write_table(pa.table({name: [1, 2] for name in names}), path)
+    for _ in range(3):
+        flow.open(path).write(path, overwrite=True)
+        assert pq.read_schema(path).names == names
+
+
+def test_an_integer_that_a_float_cannot_hold_is_refused(tmp_path):
+    pytest.importorskip("pyarrow")
+    for number in (2**53 + 1, 2**63 - 1, -(2**53) - 1):
+        with pytest.raises(InvalidArgumentError, match="int64 do not fit into float64"):
+            flow.from_arrays({"n": [number]}).write(tmp_path / "n.arrow", columns={"n": "float64"})
+    flow.from_arrays({"n": [2**53, -(2**63)]}).write(
+        tmp_path / "n.arrow", columns={"n": "float64"}
+    )

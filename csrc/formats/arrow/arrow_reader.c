@@ -942,6 +942,7 @@ static pfd_status write_rows(const pfd_compute_args *args, pfd_arrow_decoded **h
         int64_t alone = self->has_packed ? 0 : pfd_arrow_rows_alone(args, row.row);
         if (alone > 1) {
             PFD_TRY(gather_rows(self, &row, alone, err));
+            number = -1; /* the row may be in the batch of any of these */
             continue;
         }
         int64_t ordinal = args->records[row.row].ordinal;

@@ -212,6 +212,14 @@ class Format(RecordFormat):
         """
         return set()
 
+    def options_of_name(self, path: str) -> dict[str, Any]:
+        """Options of the writer that the name of its file says."""
+        return {}
+
+    def name_in_file(self, field: str) -> str:
+        """The name of a field in the file."""
+        return field
+
     def encoded(self, fields: Sequence[Field], blobs: Sequence[Blob]) -> Blob | None:
         """The bytes of each record in the file, for `Writer.write_encoded`; None: no op makes them,
         and the writer encodes.
@@ -264,7 +272,16 @@ class ColumnFormat(Format):
 
     def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
         """The types of the fields; texts of JSON are text."""
-        return {"columns": {one.name: TEXT if one.is_json else one.type for one in fields}}
+        kinds = {one.name: TEXT if one.is_json else one.type for one in fields}
+        return {"columns": {self.name_in_file(name): kind for name, kind in kinds.items()}}
+
+    def name_in_file(self, field: str) -> str:
+        """The name of a whole column is in quotes where it might be a path."""
+        quoted = _QUOTED_NAME.fullmatch(field)
+        return quoted[1].replace("''", "'") if quoted else field
+
+    def adapted(self, fields: Sequence[Field], batch: dict[str, Any]) -> dict[str, Any]:
+        return {self.name_in_file(name): column for name, column in batch.items()}
 
     def found_by_reader(self, values: Mapping[str, object]) -> Mapping[str, object]:
         """The types of columns that were given without a type, as C infers them for all columns."""
@@ -284,6 +301,7 @@ class ColumnFormat(Format):
         return Found({listed: typed})
 
 
+_QUOTED_NAME = re.compile(r"'((?:[^']|'')*)'")
 _STEP = re.compile(r"'((?:[^']|'')*)'|([^.']+)")
 
 

@@ -203,6 +203,7 @@ class Target:
         overwrite: Whether files that are there are replaced.
         change: The change of images; None: they keep their bytes.
         seal: Whether each file gets a seal.
+        is_plain: Whether the writer encodes the records: an option of it says how.
     """
 
     path: str
@@ -213,6 +214,7 @@ class Target:
     overwrite: bool = False
     change: ImageChange | None = None
     seal: bool = False
+    is_plain: bool = False
 
     @property
     def kind(self) -> Format:
@@ -306,7 +308,8 @@ class Target:
         """The blobs whose batches `write` takes: encoded records, or the fields of records that the
         writer encodes."""
         blobs = self.blobs(source, **attrs)
-        encoded = self.encoded(source, blobs)
+        is_plain = self.is_plain or self.kind.options_of_name(self.path)
+        encoded = None if is_plain else self.encoded(source, blobs)
         return blobs if encoded is None else {_ENCODED: encoded}
 
     def write(self, writer: Writer, batch: dict[str, Any], source: Source) -> None:
@@ -390,11 +393,14 @@ class Target:
         """The options of the writer about rows, so that empty files have the right types, too."""
         if not source.fields:
             return {}
-        options = self.kind.writer_options(self.fields(source))
+        fields = self.fields(source)
+        options = {**self.kind.writer_options(fields), **self.kind.options_of_name(self.path)}
         columns = options.get("columns")
         if isinstance(columns, dict) and BYTES in columns.values():
-            for name in texts_in_files(self.blobs(source, batch_size=1)):
-                columns[name] = TEXT if columns.get(name) == BYTES else columns.get(name)
+            texts = texts_in_files(self.blobs(source, batch_size=1))
+            for name in map(self.kind.name_in_file, texts):
+                if columns.get(name) == BYTES:
+                    columns[name] = TEXT
         images = self.images(source)
         if self.kind.needs_images and images and images.classes:
             options["classes"] = images.classes
