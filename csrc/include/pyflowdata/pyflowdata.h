@@ -801,10 +801,10 @@ void pfd_table_drop(int64_t number); /* a number without a table is left alone *
 #define PFD_TAKES_LOCK 134217728u
 void pfd_lock_taken(void);
 
-/* Functions of CPython, for threads of the library that end: a state that a call of Python has left
- * to such a thread is freed by the thread itself.  Another thread would free it later, at a
- * callback, and without the interpreter's lock this breaks the memory of a new thread that got the
- * place of the old one. */
+/* CPython's functions by which a thread of a pool frees its own thread state before it ends:
+ * PyGILState_GetThisThreadState, Py_IsFinalizing, PyGILState_Ensure, PyGILState_Release.  Without
+ * the interpreter's lock, another thread would free the state at a later callback, when a new
+ * thread may have its memory.  Call it once, before a pool is made. */
 void pfd_thread_states(void *(*found)(void), int32_t (*is_ending)(void), int32_t (*ensure)(void),
                        void (*release)(int32_t));
 
