@@ -413,7 +413,7 @@ def test_a_loader_of_all_fields_says_once_what_is_left_out(monkeypatch):
     lambda data: data.to_numpy(1), lambda data: data.take(1).cache(),
 ])  # fmt: skip
 def test_a_data_set_that_gives_all_fields_says_once_what_is_left_out(monkeypatch, use):
-    monkeypatch.setattr("pyflowdata.native.calling_line._given", set())
+    monkeypatch.setattr("pyflowdata.native.calling_line._given", {})
     data = flow.open(FIXTURES / "types.arrow")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
