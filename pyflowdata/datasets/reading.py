@@ -439,7 +439,7 @@ def _target(path: str | os.PathLike[str], format: str | None) -> Target:
     known = ", ".join(written_formats())
     if not isinstance(path, (str, os.PathLike)):
         raise InvalidArgumentError(f"write({shown(path)}): give the name of the file to make")
-    if format is not None and format not in written_formats():
+    if format is not None and not (isinstance(format, str) and format in written_formats()):
         raise InvalidArgumentError(f"format = {shown(format)}; it must be one of {known}")
     try:
         return Target(os.fspath(path), format or format_of_name(path))
