@@ -350,7 +350,6 @@ class Reading(DatasetBase):
             columns[name] = values if is_flat else rows_of(values)
         return pandas.DataFrame(columns)
 
-
     def write(
         self,
         path: str | os.PathLike[str],
