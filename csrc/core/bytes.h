@@ -75,9 +75,9 @@ PFD_INLINE int32_t pfd_is_same(const uint8_t *a, const uint8_t *b, int64_t size)
     return 1;
 }
 
-/* Prefetches a line of memory into the second cache, which waits for more lines at a time than the
- * first one: with too many of them, prefetches wait or are dropped. */
-PFD_INLINE void pfd_prefetch_line(const uint8_t *at)
+/* Prefetches a cache line into the second-level cache.  It can wait for more lines at a time than
+ * the first-level one, where too many prefetches stall or are dropped. */
+PFD_INLINE void pfd_prefetch_line(const void *at)
 {
     __builtin_prefetch(at, 0, 2);
 }

@@ -8,7 +8,6 @@
 #include "core/cpu.h"
 #include "core/error.h"
 #include "core/system_calls.h"
-#include "pyflowdata/pyflowdata.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -218,29 +217,11 @@ static void wait_for_work(pfd_thread_pool *pool, pool_thread *self)
     if (pool->on_idle) pool->on_idle(pool->on_idle_ctx, self->index, since_ns, now_ns);
 }
 
-static struct {
-    void *(*found)(void); /* NULL: there is nothing to do */
-    int32_t (*is_ending)(void), (*ensure)(void);
-    void (*release)(int32_t);
-} states;
+static void (*on_thread_end)(void); /* NULL: nothing */
 
-void pfd_thread_states(void *(*found)(void), int32_t (*is_ending)(void), int32_t (*ensure)(void),
-                       void (*release)(int32_t))
+void pfd_thread_pools_on_end(void (*on_end)(void))
 {
-    states.is_ending = is_ending;
-    states.ensure = ensure;
-    states.release = release;
-    states.found = found;
-}
-
-/* A callback leaves the state with one holder, which nobody else releases in this thread. */
-static void end_state(void)
-{
-    if (!states.found || states.is_ending() || !states.found()) return;
-    enum { WAS_HELD, WAS_NOT_HELD };
-    (void)states.ensure();
-    states.release(WAS_HELD);
-    states.release(WAS_NOT_HELD);
+    on_thread_end = on_end;
 }
 
 static void *work(void *argument)
@@ -258,7 +239,7 @@ static void *work(void *argument)
             wait_for_work(pool, self);
     }
     pthread_mutex_unlock(&pool->lock);
-    end_state();
+    if (on_thread_end) on_thread_end();
     return NULL;
 }
 

@@ -102,6 +102,9 @@ int64_t pfd_thread_pool_idle_since_ns(pfd_thread_pool *pool, int32_t i);
 typedef void (*pfd_idle_fn)(void *ctx, int32_t i, int64_t begin_ns, int64_t end_ns);
 void pfd_thread_pool_on_idle(pfd_thread_pool *pool, pfd_idle_fn on_idle, void *ctx);
 
+/* Each thread of any pool calls on_end() before it ends.  Set before the first pool is made. */
+void pfd_thread_pools_on_end(void (*on_end)(void));
+
 /* The kernel's number of thread i; 0: it has not run yet. */
 int32_t pfd_thread_pool_system_id(const pfd_thread_pool *pool, int32_t i);
 

@@ -163,7 +163,7 @@ void pfd_scratch_set_bounds(pfd_scratch *scratch, const pfd_bounds *bounds)
     scratch->bounds = bounds;
 }
 
-void pfd_scratch_inherit_bounds(pfd_scratch *scratch, const pfd_scratch *from)
+void pfd_scratch_inherit(pfd_scratch *scratch, const pfd_scratch *from)
 {
     scratch->bounds = from ? from->bounds : NULL;
     scratch->never_waits = from && from->never_waits;

@@ -6,6 +6,8 @@
  * into borrowed memory, such as a decoded row group, lends this memory to the scratch in place of
  * copying the rows.  The kernel then states that its rows last.
  *
+ * A scratch also tells whether reads into it may wait for a store.
+ *
  * THREADS  One thread at a time.
  */
 #ifndef PFD_CORE_SCRATCH_H
@@ -57,8 +59,8 @@ int32_t pfd_scratch_has(const pfd_scratch *scratch, const void *address);
 
 /* The bounds are borrowed; a new scratch has none. */
 void pfd_scratch_set_bounds(pfd_scratch *scratch, const pfd_bounds *bounds);
-/* Uses the bounds of another scratch, which may be NULL, and waits where it does. */
-void pfd_scratch_inherit_bounds(pfd_scratch *scratch, const pfd_scratch *from);
+/* Takes the bounds of another scratch, and whether its reads wait; NULL: none, and they wait. */
+void pfd_scratch_inherit(pfd_scratch *scratch, const pfd_scratch *from);
 /* Whether reads into the scratch may wait for a store, as they may at first.  If not, a read of
  * bytes that are not in the cache asks for them and fails. */
 void pfd_scratch_set_waits(pfd_scratch *scratch, int32_t waits);

@@ -184,7 +184,7 @@ pfd_status pfd_file_stream_open(pfd_file_stream *stream, const pfd_open_args *ar
     stream->scratch = pfd_scratch_create();
     if (!stream->first || !stream->scratch)
         return pfd_fail_memory(err, args->num_files, "the table of files");
-    pfd_scratch_inherit_bounds(stream->scratch, args->scratch);
+    pfd_scratch_inherit(stream->scratch, args->scratch);
     for (int64_t i = 0; i < args->num_files; i++) /* reports a missing library now */
         PFD_TRY(pfd_stream_window_open(&stream->window, args->files[i], err));
     return open_file(stream, 0, err);

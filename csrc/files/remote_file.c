@@ -69,8 +69,8 @@ static pthread_mutex_t noting = PTHREAD_MUTEX_INITIALIZER; /* before `lock`: no 
 static pthread_cond_t came, arrived; /* a block into a queue; a block into the cache */
 static block_queue urgent, ahead, looks;
 static remote_store *stores; /* never freed: they are few */
-static int64_t most_of_object = 16, spare = 2; /* requests that run at a time */
-static pfd_fetch *resting;   /* requests that failed, and are tried again after a pause */
+static int64_t requests_of_object, spare_requests; /* that run at a time; set before any does */
+static pfd_fetch *retries;   /* requests that failed, and are tried again after a pause */
 static int32_t is_stopped;
 static pfd_fetch_counts counts;
 static _Atomic int64_t blocks_asked;
@@ -221,7 +221,7 @@ static void begin_child(void)
 {
     urgent.size = ahead.size = looks.size = in_flight = 0;
     for (remote_store *one = stores; one; one = one->next) one->requests = 0;
-    resting = NULL;
+    retries = NULL;
     plans = NULL;
     counts = (pfd_fetch_counts){0};
     init_conditions();
@@ -268,12 +268,12 @@ void pfd_remote_set_sharers(int64_t processes)
     pthread_mutex_unlock(&lock);
 }
 
-int64_t pfd_fetch_threads(int64_t requests)
+int64_t pfd_fetch_set_requests(int64_t requests)
 {
     pthread_mutex_lock(&lock);
-    most_of_object = requests;
-    spare = requests < 16 ? 1 : requests / 8;
-    int64_t threads = most_of_object + 2 * spare;
+    requests_of_object = requests;
+    spare_requests = requests < 16 ? 1 : requests / 8;
+    int64_t threads = requests_of_object + 2 * spare_requests;
     pthread_mutex_unlock(&lock);
     return threads;
 }
@@ -315,25 +315,27 @@ static int64_t room_in_flight(void)
     return bytes_ahead() / block_bytes - in_flight;
 }
 
-/* Whether one more request for a file may run.  Neither an object nor a store has all threads, and
- * what is waited for goes beyond the room if nothing of its file is in flight: those that do not
- * answer hold up no others. */
-static int32_t may_run(const pfd_remote_file *file, int32_t is_urgent)
+/* Whether one more request for a file may run.  An object, and a store, never has all threads.  A
+ * block that is waited for may exceed the room if no request of its file runs.  So an object or
+ * store that does not answer holds up no other. */
+static int32_t may_run(const pfd_remote_file *file)
 {
-    if (room_in_flight() < 1 && !(is_urgent && file->requests == 0)) return 0;
-    return file->requests < most_of_object && file->store->requests < most_of_object + spare;
+    if (room_in_flight() < 1 && file->requests > 0) return 0;
+    return file->requests < requests_of_object &&
+           file->store->requests < requests_of_object + spare_requests;
 }
 
 /* The earliest block that nobody has taken, and that may be fetched now; 0: none. */
 static int32_t pop(block_queue *queue, wanted_block *out)
 {
     int32_t found = 0;
+    if (queue != &urgent && room_in_flight() < 1) return 0; /* only urgent blocks may exceed it */
     for (int64_t i = 0; i < queue->size && !found; i++) {
         wanted_block *item = &queue->items[(queue->first + i) & (queue->capacity - 1)];
         if (!item->file) continue;
         uint8_t asked = *state_of(item);
         int32_t is_wanted = asked == URGENT || asked == AHEAD;
-        if (is_wanted && !may_run(item->file, queue == &urgent)) continue;
+        if (is_wanted && !may_run(item->file)) continue;
         found = is_wanted;
         *out = *item;
         item->file = NULL;
@@ -935,9 +937,9 @@ struct pfd_fetch {
     int fd;                /* holds the locks; -1: none */
     int64_t since, answer_ns;
     int64_t guessed; /* bytes that were asked for with the facts */
-    int64_t first_since, failed_tries;
-    int64_t rests_until; /* ns */
-    pfd_fetch *next;     /* that rests */
+    int64_t first_since, failed_attempts;
+    int64_t retry_at_ns;
+    pfd_fetch *next; /* of those that are tried again */
 };
 
 /* A request is so large that waiting for its answer is a fifth of its time, and its own cost is
@@ -1011,14 +1013,14 @@ static pfd_status claim(pfd_remote_file *file, int64_t first, int64_t *n, int *f
 
 /* A request whose pause is over, and which may run; NULL: none.  Else *until is when the first
  * pause ends (lock held). */
-static pfd_fetch *wake(int64_t *until)
+static pfd_fetch *due_retry(int64_t *until)
 {
     int64_t now = pfd_clock_ns();
     *until = INT64_MAX;
-    for (pfd_fetch **at = &resting; *at; at = &(*at)->next) {
+    for (pfd_fetch **at = &retries; *at; at = &(*at)->next) {
         pfd_fetch *self = *at;
-        if (self->rests_until > now) *until = least(*until, self->rests_until);
-        else if (may_run(self->file, 1)) {
+        if (self->retry_at_ns > now) *until = least(*until, self->retry_at_ns);
+        else if (may_run(self->file)) {
             *at = self->next;
             self->since = now;
             in_flight += self->blocks;
@@ -1028,27 +1030,46 @@ static pfd_fetch *wake(int64_t *until)
     return NULL;
 }
 
-/* Waits for a request that has rested, or else for a block that nobody has taken, of which it takes
- * a run (*rested NULL).  0: fetching has stopped. */
-static int32_t take(pfd_fetch **rested, wanted_block *out, int64_t *n)
+static void add_requests(pfd_remote_file *file, int64_t n) /* lock held */
 {
+    file->store->requests += n;
+    file->requests += n;
+}
+
+/* Takes what was found in a queue; returns of how many blocks (lock held). */
+static int64_t take_wanted(const wanted_block *wanted)
+{
+    wanted->file->references++;
+    if (wanted->block >= 0) return take_run(wanted->file, wanted->block);
+    wanted->file->look = TAKEN;
+    return 0;
+}
+
+/* What a thread does next. */
+typedef struct task {
+    pfd_fetch *retry;    /* NULL: a new request */
+    wanted_block wanted; /* the file NULL: fetching has stopped */
+    int64_t blocks;      /* of a new request, from the wanted one on */
+} task;
+
+/* Waits for a request whose pause is over, or else for a block that nobody has taken. */
+static task take(void)
+{
+    task next = {0};
+    wanted_block *wanted = &next.wanted;
     int64_t until;
     pthread_mutex_lock(&lock);
-    while (!is_stopped && !(*rested = wake(&until)) && !pop(&urgent, out) && !pop(&ahead, out) &&
-           !pop(&looks, out)) {
+    while (!is_stopped && !(next.retry = due_retry(&until)) && !pop(&urgent, wanted) &&
+           !pop(&ahead, wanted) && !pop(&looks, wanted)) {
         if (until < INT64_MAX) (void)pfd_cond_wait_until(&came, &lock, until);
         else (void)pthread_cond_wait(&came, &lock);
     }
-    int32_t goes_on = !is_stopped;
-    pfd_remote_file *file = goes_on ? *rested ? (*rested)->file : out->file : NULL;
-    if (goes_on && !*rested) {
-        *n = out->block < 0 ? 0 : take_run(file, out->block);
-        if (out->block < 0) file->look = TAKEN;
-        file->references++;
-    }
-    if (goes_on) file->store->requests++, file->requests++;
+    if (is_stopped) wanted->file = NULL;
+    else if (next.retry) wanted->file = next.retry->file;
+    else next.blocks = take_wanted(wanted);
+    if (wanted->file) add_requests(wanted->file, 1);
     pthread_mutex_unlock(&lock);
-    return goes_on;
+    return next;
 }
 
 /* How many bytes are got with the facts of an object: none, where objects are in the cache, as in a
@@ -1066,8 +1087,7 @@ static int64_t bytes_of_look(void)
 static void leave(pfd_remote_file *file)
 {
     pthread_mutex_lock(&lock);
-    file->store->requests--;
-    file->requests--;
+    add_requests(file, -1);
     (void)pthread_cond_signal(&came);
     pthread_mutex_unlock(&lock);
     release(file);
@@ -1108,7 +1128,8 @@ static void describe(const pfd_fetch *self, pfd_fetch_range *out)
 {
     const pfd_remote_file *file = self->file;
     *out = (pfd_fetch_range){.url = file->url, .size = self->guessed,
-                             .failed_tries = self->failed_tries, .since_ns = self->first_since};
+                             .failed_attempts = self->failed_attempts,
+                             .since_ns = self->first_since};
     if (self->blocks == 0) return;
     out->tag = file->tag;
     out->object_bytes = file->cache.size;
@@ -1118,11 +1139,8 @@ static void describe(const pfd_fetch *self, pfd_fetch_range *out)
 
 pfd_fetch *pfd_fetch_take(pfd_fetch_range *range)
 {
-    pfd_fetch *self = NULL;
-    wanted_block wanted;
-    int64_t n;
-    while (take(&self, &wanted, &n)) {
-        if (!self) self = begin(&wanted, n);
+    for (task next = take(); next.wanted.file; next = take()) {
+        pfd_fetch *self = next.retry ? next.retry : begin(&next.wanted, next.blocks);
         if (!self) continue;
         describe(self, range);
         return self;
@@ -1130,16 +1148,15 @@ pfd_fetch *pfd_fetch_take(pfd_fetch_range *range)
     return NULL;
 }
 
-void pfd_fetch_again(pfd_fetch *self, int64_t pause_ns)
+void pfd_fetch_retry(pfd_fetch *self, int64_t pause_ns)
 {
     pthread_mutex_lock(&lock);
-    self->failed_tries++;
-    self->rests_until = pfd_clock_ns() + pause_ns;
-    self->next = resting;
-    resting = self;
+    self->failed_attempts++;
+    self->retry_at_ns = pfd_clock_ns() + pause_ns;
+    self->next = retries;
+    retries = self;
     in_flight -= self->blocks;
-    self->file->store->requests--;
-    self->file->requests--;
+    add_requests(self->file, -1);
     (void)pthread_cond_broadcast(&came); /* all who wait know when the pause ends */
     pthread_mutex_unlock(&lock);
 }

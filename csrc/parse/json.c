@@ -206,7 +206,7 @@ PFD_TARGET_AVX2 PFD_INLINE int32_t begins_as_avx2(const uint8_t *text, int64_t l
 }
 #endif
 
-/* That of the last member, as a pfd_json_text has it. */
+/* 1 + the place of the latest member in the trail. */
 PFD_INLINE int32_t lead_number(int64_t members)
 {
     return 1 + (int32_t)((members - 1) & (PFD_JSON_TRAIL - 1));

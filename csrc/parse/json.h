@@ -32,7 +32,7 @@ typedef struct pfd_json_lead {
     int32_t size, key, key_size; /* key: where it begins */
     int32_t begins;              /* 1: a member; 2: the first one of its object; 0: no lead */
     uint32_t mask;               /* a bit for each byte of the text */
-    int32_t asked;               /* for the caller, who finds 0 in a new lead */
+    int32_t asked;               /* the caller's own; 0 in a new lead */
     uint64_t name_bit; /* pfd_json_name_bit() of the key */
 } pfd_json_lead;
 #define PFD_JSON_TRAIL 64 /* a power of two */
@@ -112,7 +112,7 @@ int32_t pfd_json_double(pfd_json *json, double *value);
  * moves to it. */
 int32_t pfd_json_kind(pfd_json *json);
 
-/* Whether that is this kind. */
+/* Whether the next value is of this kind. */
 int32_t pfd_json_is(pfd_json *json, char kind);
 
 /* Returns 1 and passes the next value if it is null; else 0, and the cursor stays. */

@@ -259,15 +259,16 @@ static const char *finish_column(pfd_arrow_column *column, int32_t *words)
     for (int32_t k = 0; k < column->num_levels; k++) {
         pfd_arrow_level *level = &column->levels[k];
         level->word = next;
-        next += level->kind == PFD_ARROW_LISTS || level->kind == PFD_ARROW_LARGE_LISTS ? 4 : 1;
+        int32_t is_list = level->kind == PFD_ARROW_LISTS || level->kind == PFD_ARROW_LARGE_LISTS;
+        next += 1 + (is_list ? PFD_WORD_COUNT : PFD_WORD_VALIDITY);
         if (level->kind == PFD_ARROW_MEMBERS && column->num_outer == k) column->num_outer = k + 1;
     }
     if (column->has_dictionary) {
         column->keys.word = next;
-        next += 3;
+        next += 1 + PFD_WORD_DICTIONARY;
     } else {
         column->values.word = next;
-        next += pfd_arrow_is_bytes(column) ? PFD_ARROW_VALUE_WORDS : 2;
+        next += pfd_arrow_is_bytes(column) ? PFD_ARROW_VALUE_WORDS : 1 + PFD_WORD_BUFFER;
     }
     *words = next;
     return NULL;

@@ -39,27 +39,36 @@ pfd_status pfd_arrow_output_parse(const pfd_host *host, const char *element, pfd
 
 /* ---- Columns of a schema --------------------------------------------------------------------- */
 
-enum { PFD_ARROW_MOST_LEVELS = 16, PFD_ARROW_VALUE_WORDS = 5 };
+enum { PFD_ARROW_MOST_LEVELS = 16 };
 
-/* Steps from a row to its numbers. */
 enum {
-    PFD_ARROW_MEMBERS, /* words: validity */
-    PFD_ARROW_LISTS,   /* words: validity, offsets, items of all lists, lists */
+    /* Steps from a row to its values. */
+    PFD_ARROW_MEMBERS,
+    PFD_ARROW_FIXED,
+    PFD_ARROW_LISTS,
     PFD_ARROW_LARGE_LISTS,
-    PFD_ARROW_FIXED, /* words: validity */
+    /* What is at the end of the steps. */
+    PFD_ARROW_NUMBERS,
+    PFD_ARROW_BITS,
+    PFD_ARROW_BYTES,
+    PFD_ARROW_LARGE_BYTES,
+    PFD_ARROW_VIEWS,
 };
 
-/* What is at the end of the steps. */
+/* The words of a level.  It has those up to the last one that its kind needs. */
 enum {
-    PFD_ARROW_NUMBERS, /* words: validity, numbers */
-    PFD_ARROW_BITS,
-    PFD_ARROW_BYTES, /* words: validity, offsets, size of all texts, texts, bytes */
-    PFD_ARROW_LARGE_BYTES,
-    PFD_ARROW_VIEWS, /* words: validity, views, first extra buffer, number of these */
+    PFD_WORD_VALIDITY, /* where its bits begin; 0: all items are valid */
+    PFD_WORD_BUFFER,   /* where offsets, numbers, bits or views begin */
+    PFD_WORD_SIZE,     /* of what offsets lead to: items, or bytes */
+    PFD_WORD_COUNT,    /* lists, texts, or extra buffers of views */
+    PFD_WORD_DATA,     /* where the bytes of texts begin */
+    PFD_ARROW_VALUE_WORDS,
+    PFD_WORD_EXTRAS = PFD_WORD_SIZE,     /* of views: the number of their first extra buffer */
+    PFD_WORD_DICTIONARY = PFD_WORD_SIZE, /* of keys: the number of their dictionary */
 };
 
 typedef struct pfd_arrow_level {
-    int32_t kind; /* one of the two lists above */
+    int32_t kind; /* one of those above */
     int32_t node, buffer, views;
     int32_t word; /* its first word in the words of a batch */
     int32_t bytes; /* of a number, or of a fixed value */
@@ -74,7 +83,7 @@ typedef struct pfd_arrow_column {
     int32_t has_dictionary;
     int64_t dictionary;
     int32_t index;        /* dtype of the numbers of values */
-    pfd_arrow_level keys; /* with a dictionary, words: validity, numbers, the dictionary */
+    pfd_arrow_level keys; /* with a dictionary */
     const pfd_arrow_field *json; /* of JSON: the fields of the schema; NULL: another type */
     int32_t root;  /* of JSON: the field that its path begins with */
     int32_t field; /* that its path ends with */

@@ -148,8 +148,8 @@ static pfd_status find_offsets(const wording *w, const pfd_arrow_level *level, i
     pfd_arrow_extent found;
     int64_t needed = items ? (items + 1) * bytes : 0;
     PFD_TRY(find_buffer(w, buffer_number(w->body->batch, level, 1), needed, &found));
-    words[1] = found.offset;
-    words[3] = items;
+    words[PFD_WORD_BUFFER] = found.offset;
+    words[PFD_WORD_COUNT] = items;
     return PFD_OK;
 }
 
@@ -160,8 +160,8 @@ static pfd_status add_extras(const wording *w, const pfd_arrow_level *level, int
     if (level->views >= batch->num_views)
         return corrupt(w, "a record batch does not state how many buffers its views have");
     int64_t n = extra_buffers(batch, level->views), first = buffer_number(batch, level, 2);
-    words[2] = all->size;
-    words[3] = n;
+    words[PFD_WORD_EXTRAS] = all->size;
+    words[PFD_WORD_COUNT] = n;
     if (n < 0 || n > batch->num_buffers)
         return corrupt(w, "a record batch states more buffers for views than it has");
     if (all->size + n > all->capacity) {
@@ -184,8 +184,8 @@ static pfd_status values_words(const wording *w, const pfd_arrow_level *level, i
     enum { VIEW_BYTES = 16 };
     const pfd_arrow_batch *batch = w->body->batch;
     pfd_arrow_extent found;
-    words[0] = 0;
-    if (has_validity) PFD_TRY(find_validity(w, level, items, &words[0]));
+    words[PFD_WORD_VALIDITY] = 0;
+    if (has_validity) PFD_TRY(find_validity(w, level, items, &words[PFD_WORD_VALIDITY]));
     int64_t needed = level->kind == PFD_ARROW_BITS      ? (items + 7) / 8
                      : level->kind == PFD_ARROW_NUMBERS ? items * level->bytes
                                                         : items * VIEW_BYTES;
@@ -193,12 +193,12 @@ static pfd_status values_words(const wording *w, const pfd_arrow_level *level, i
         int64_t bytes = level->kind == PFD_ARROW_BYTES ? 4 : 8;
         PFD_TRY(find_offsets(w, level, items, bytes, words));
         PFD_TRY(find_buffer(w, buffer_number(batch, level, 2), 0, &found));
-        words[2] = found.size;
-        words[4] = found.offset;
+        words[PFD_WORD_SIZE] = found.size;
+        words[PFD_WORD_DATA] = found.offset;
         return PFD_OK;
     }
     PFD_TRY(find_buffer(w, buffer_number(batch, level, 1), needed, &found));
-    words[1] = found.offset;
+    words[PFD_WORD_BUFFER] = found.offset;
     return level->kind == PFD_ARROW_VIEWS ? add_extras(w, level, words) : PFD_OK;
 }
 
@@ -222,14 +222,14 @@ static pfd_status json_words(const wording *w, const pfd_arrow_column *column, i
     PFD_TRY(find_items(w, level.node, items, &found));
     if (field->type == PFD_ARROW_NULL) return PFD_OK;
     if (field->num_children == 0) return values_words(w, &level, items, 1, to);
-    PFD_TRY(find_validity(w, &level, items, &to[0]));
+    PFD_TRY(find_validity(w, &level, items, &to[PFD_WORD_VALIDITY]));
     if (field->type == PFD_ARROW_FIXED_LIST &&
         (__builtin_mul_overflow(items, field->size, &items) || items > INT64_MAX / 64))
         return corrupt(w, "lists of a fixed size have too many items");
     if (is_list(field)) {
         PFD_TRY(find_offsets(w, &level, items, field->type == PFD_ARROW_LARGE_LIST ? 8 : 4, to));
         PFD_TRY(find_items(w, field[1].node, 0, &items));
-        to[2] = items;
+        to[PFD_WORD_SIZE] = items;
     }
     for (int32_t k = i + 1; k < field->end; k = column->json[k].end)
         if (is_in_json(column, k)) PFD_TRY(json_words(w, column, k, items, words));
@@ -251,7 +251,7 @@ pfd_status pfd_arrow_column_words(const pfd_host *host, const pfd_arrow_column *
         if (!is_fixed_binary) PFD_TRY(find_items(&w, level->node, items, &found));
         if (level == last) break;
         int64_t *to = words + level->word;
-        PFD_TRY(find_validity(&w, level, items, &to[0]));
+        PFD_TRY(find_validity(&w, level, items, &to[PFD_WORD_VALIDITY]));
         if (level->kind == PFD_ARROW_FIXED &&
             (__builtin_mul_overflow(items, level->size, &items) || items > INT64_MAX / 64))
             return corrupt(&w, "lists of a fixed size have too many items");
@@ -260,10 +260,10 @@ pfd_status pfd_arrow_column_words(const pfd_host *host, const pfd_arrow_column *
         /* All items of the list's child may be reached: its buffers must have them. */
         const pfd_arrow_level *child = k + 1 < column->num_levels ? level + 1 : last;
         PFD_TRY(find_items(&w, child->node, 0, &items));
-        to[2] = items;
+        to[PFD_WORD_SIZE] = items;
     }
     PFD_TRY(values_words(&w, last, items, column->has_validity, words + last->word));
-    if (column->has_dictionary) words[last->word + 2] = dictionary;
+    if (column->has_dictionary) words[last->word + PFD_WORD_DICTIONARY] = dictionary;
     return PFD_OK;
 }
 
@@ -400,8 +400,9 @@ static inline pfd_status offsets_at(const writer *w, const pfd_arrow_space *spac
                                     int64_t out[2])
 {
     const uint8_t *found;
-    int64_t bytes = is_large ? 8 : 4, at = words[1] + i * bytes, most = words[2];
-    int64_t has_before = i > 0, n = 2 + has_before + (i + 1 < words[3]);
+    int64_t bytes = is_large ? 8 : 4, at = words[PFD_WORD_BUFFER] + i * bytes;
+    int64_t most = words[PFD_WORD_SIZE];
+    int64_t has_before = i > 0, n = 2 + has_before + (i + 1 < words[PFD_WORD_COUNT]);
     PFD_TRY(bytes_at(w, space, at - has_before * bytes, n * bytes, &found));
     int64_t before = offset_at(found, is_large, 0), after = offset_at(found, is_large, n - 1);
     out[0] = offset_at(found, is_large, has_before);
@@ -522,17 +523,17 @@ static pfd_status find_view(const writer *w, const pfd_arrow_space *space, const
 {
     enum { VIEW = 16, INLINE = 12 };
     const uint8_t *view, *data;
-    int64_t at = words[1] + VIEW * i;
+    int64_t at = words[PFD_WORD_BUFFER] + VIEW * i;
     PFD_TRY(bytes_at(w, space, at, VIEW, &view));
     int64_t size = (int32_t)pfd_load_le32(view);
     *out = (found_text){view + 4, size, at};
     if (size >= 0 && size <= INLINE) return PFD_OK;
     int64_t number = (int32_t)pfd_load_le32(view + 8), offset = (int32_t)pfd_load_le32(view + 12);
-    if (size < 0 || number < 0 || number >= words[3])
+    if (size < 0 || number < 0 || number >= words[PFD_WORD_COUNT])
         return fail_row(w, space, at,
                         "has a view of %" PRId64 " bytes in buffer %" PRId64 "; there are %" PRId64
-                        " buffers", size, number, words[3]);
-    pfd_arrow_extent in = space->extras[words[2] + number];
+                        " buffers", size, number, words[PFD_WORD_COUNT]);
+    pfd_arrow_extent in = space->extras[words[PFD_WORD_EXTRAS] + number];
     if (offset < 0 || offset > in.size || size > in.size - offset)
         return fail_row(w, space, at,
                         "has a view of %" PRId64 " bytes at %" PRId64 " of a buffer of %" PRId64
@@ -550,7 +551,7 @@ static inline pfd_status find_text(const writer *w, const pfd_arrow_space *space
     if (values->kind == PFD_ARROW_VIEWS) return find_view(w, space, words, i, out);
     PFD_TRY(offsets_at(w, space, words, values->kind == PFD_ARROW_LARGE_BYTES, i, offsets));
     out->size = offsets[1] - offsets[0];
-    out->at = words[4] + offsets[0];
+    out->at = words[PFD_WORD_DATA] + offsets[0];
     return bytes_at(w, space, out->at, out->size, &out->data);
 }
 
@@ -568,7 +569,7 @@ static pfd_status read_numbers(const writer *w, const pfd_arrow_space *space,
                                const uint8_t **out)
 {
     const pfd_compute_args *args = w->row->args;
-    int64_t word = space->words[values->word + 1], n = end - begin;
+    int64_t word = space->words[values->word + PFD_WORD_BUFFER], n = end - begin;
     if (values->kind != PFD_ARROW_BITS)
         return bytes_at(w, space, word + begin * values->bytes, n * values->bytes, out);
     uint8_t *bools = args->host->alloc(args->scratch, n + 1);
@@ -604,7 +605,7 @@ static pfd_status find_value(const writer *w, const pfd_arrow_dictionary *from, 
         return fail_row(w, &w->row->space, at,
                         "has the number %" PRId64 " of a value; its dictionary has %" PRId64
                         " values", key, from->rows);
-    return is_null(w, &from->space, from->words[0], key, null);
+    return is_null(w, &from->space, from->words[PFD_WORD_VALIDITY], key, null);
 }
 
 /* Copies the numbers of keys [begin, end) from a dictionary; a null becomes the default item. */
@@ -612,7 +613,8 @@ static pfd_status gather(const writer *w, int64_t begin, int64_t end, const uint
                          const pfd_arrow_dictionary *from, uint8_t *out)
 {
     const pfd_arrow_column *column = w->column;
-    int64_t item = column->values.bytes, word = w->row->space.words[column->keys.word + 1];
+    int64_t item = column->values.bytes;
+    int64_t word = w->row->space.words[column->keys.word + PFD_WORD_BUFFER];
     for (int64_t i = 0; i < end - begin; i++, out += item) {
         const uint8_t *value;
         int32_t null = 0;
@@ -651,13 +653,13 @@ static pfd_status decode_keys(const writer *w, const run *items, int32_t has_nul
     const pfd_arrow_column *column = w->column;
     const int64_t *words = w->row->space.words + column->keys.word;
     int64_t n = items->end - items->begin, item = column->values.bytes;
-    const pfd_arrow_dictionary *from = w->row->dictionaries[words[2]];
+    const pfd_arrow_dictionary *from = w->row->dictionaries[words[PFD_WORD_DICTIONARY]];
     uint8_t *out = args->host->alloc(args->scratch, n * item + 1);
     if (!out) return no_memory(w);
     if (!has_nulls) PFD_TRY(gather(w, items->begin, items->end, *data, from, out));
     for (int64_t i = 0; has_nulls && i < n; i++) {
         int32_t null = 0;
-        PFD_TRY(is_null(w, &w->row->space, words[0], items->begin + i, &null));
+        PFD_TRY(is_null(w, &w->row->space, words[PFD_WORD_VALIDITY], items->begin + i, &null));
         if (null) memset(out + i * item, 0, (size_t)item);
         else
             PFD_TRY(gather(w, items->begin + i, items->begin + i + 1,
@@ -674,18 +676,20 @@ static pfd_status write_run(const writer *w, run *items)
     const pfd_arrow_space *space = &w->row->space;
     const pfd_arrow_level *last = column->has_dictionary ? &column->keys : &column->values;
     const int64_t *words = space->words + last->word;
-    int64_t at = words[1] + items->begin * (last->kind == PFD_ARROW_BITS ? 0 : last->bytes);
+    int64_t item = last->kind == PFD_ARROW_BITS ? 0 : last->bytes;
+    int64_t at = words[PFD_WORD_BUFFER] + items->begin * item;
     const uint8_t *data = NULL;
     int32_t nulls = 0;
     PFD_TRY(check_shape(w, space, at, items));
     if (items->end == items->begin) {
         return write_items(w, space, (const uint8_t *)"", 0, items->shape);
     }
-    PFD_TRY(has_null(w, space, words[0], items->begin, items->end, &nulls));
+    PFD_TRY(has_null(w, space, words[PFD_WORD_VALIDITY], items->begin, items->end, &nulls));
     if (nulls && !w->output->has_item) return fail_null(w, space, 1);
     PFD_TRY(read_numbers(w, space, last, items->begin, items->end, &data));
     if (column->has_dictionary) PFD_TRY(decode_keys(w, items, nulls, &data));
-    if (nulls) PFD_TRY(replace_nulls(w, words[0], items, column->values.bytes, &data));
+    if (nulls)
+        PFD_TRY(replace_nulls(w, words[PFD_WORD_VALIDITY], items, column->values.bytes, &data));
     return write_items(w, space, data, items->end - items->begin, items->shape);
 }
 
@@ -704,7 +708,7 @@ static pfd_status enter_lists(const writer *w, const pfd_arrow_level *level, run
             begin = pair[0];
             size = pair[1] - pair[0];
         } else if (pair[0] != end || pair[1] - pair[0] != size) {
-            return fail_row(w, space, words[1] + i * (is_large ? 8 : 4),
+            return fail_row(w, space, words[PFD_WORD_BUFFER] + i * (is_large ? 8 : 4),
                             "has lists of %" PRId64 " and of %" PRId64 " items along dimension %d "
                             "in one row, which has to be rectangular; as '%.*s:json' it is text",
                             size, pair[1] - pair[0], items->ndim, (int)w->output->spec.key_size,
@@ -762,14 +766,14 @@ static pfd_status write_single(const writer *w, const pfd_arrow_row *row)
     int32_t null = 0;
     for (int32_t k = 0; k < column->num_levels && !null; k++)
         PFD_TRY(is_null(w, space, space->words[column->levels[k].word], i, &null));
-    if (!null) PFD_TRY(is_null(w, space, words[0], i, &null));
+    if (!null) PFD_TRY(is_null(w, space, words[PFD_WORD_VALIDITY], i, &null));
     if (null) return write_default(w, space);
     if (!column->has_dictionary && pfd_arrow_is_bytes(column))
         return write_text(w, space, &column->values, i);
     PFD_TRY(read_numbers(w, space, last, i, i + 1, &data));
     if (!column->has_dictionary) return write_items(w, space, data, 1, NULL);
-    const pfd_arrow_dictionary *from = row->dictionaries[words[2]];
-    int64_t key = key_at(data, 0, column->index), at = words[1] + i * last->bytes;
+    const pfd_arrow_dictionary *from = row->dictionaries[words[PFD_WORD_DICTIONARY]];
+    int64_t key = key_at(data, 0, column->index), at = words[PFD_WORD_BUFFER] + i * last->bytes;
     PFD_TRY(find_value(w, from, key, at, &null));
     if (null) return write_default(w, space);
     if (pfd_arrow_is_bytes(column)) return write_text(w, &from->space, &column->values, key);
@@ -956,12 +960,12 @@ static int32_t enter_equal(const pfd_arrow_space *space, const pfd_arrow_level *
                            run *items)
 {
     const int64_t *words = space->words + level->word;
-    const uint8_t *offsets = space->base + words[1];
+    const uint8_t *offsets = space->base + words[PFD_WORD_BUFFER];
     int32_t is_large = level->kind == PFD_ARROW_LARGE_LISTS;
-    int64_t n = items->end - items->begin, wrong = 0;
+    int64_t n = items->end - items->begin, most = words[PFD_WORD_SIZE], wrong = 0;
     int64_t first = offset_at(offsets, is_large, items->begin);
-    if (falls_beside(offsets, is_large, items->begin, items->end, words[3])) return 0;
-    if (first < 0 || first > words[2] || n * size > words[2] - first) return 0;
+    if (falls_beside(offsets, is_large, items->begin, items->end, words[PFD_WORD_COUNT])) return 0;
+    if (first < 0 || first > most || n * size > most - first) return 0;
     for (int64_t i = 1; i <= n; i++)
         wrong |= offset_at(offsets, is_large, items->begin + i) - first - i * size;
     items->begin = first;
@@ -977,7 +981,7 @@ static int32_t copy_numbers(const writer *w)
     const pfd_arrow_space *space = &row->space;
     const int64_t *words = space->words + column->values.word, *shape = w->output->type.shape;
     run items = {.begin = row->index, .end = row->index + row->n};
-    if (column->values.kind != PFD_ARROW_NUMBERS || words[0]) return 0;
+    if (column->values.kind != PFD_ARROW_NUMBERS || words[PFD_WORD_VALIDITY]) return 0;
     for (int32_t k = 0; k < column->num_levels; k++) {
         const pfd_arrow_level *level = &column->levels[k];
         if (space->words[level->word]) return 0;
@@ -992,7 +996,7 @@ static int32_t copy_numbers(const writer *w)
         items.end *= size;
     }
     memcpy(w->out->data + row->row * w->out->row_bytes,
-           space->base + words[1] + items.begin * column->values.bytes,
+           space->base + words[PFD_WORD_BUFFER] + items.begin * column->values.bytes,
            (size_t)(row->n * w->out->row_bytes));
     return 1;
 }
@@ -1014,15 +1018,16 @@ static int32_t point_at_items(const writer *w)
     if (lists->kind == (is_text ? PFD_ARROW_VIEWS : PFD_ARROW_FIXED) ||
         values->kind == PFD_ARROW_BITS)
         return 0;
-    const uint8_t *offsets = space->base + words[lists->word + 1];
+    const uint8_t *offsets = space->base + words[lists->word + PFD_WORD_BUFFER];
     int32_t is_large = lists->kind == (is_text ? PFD_ARROW_LARGE_BYTES : PFD_ARROW_LARGE_LISTS);
-    int64_t most = words[lists->word + 2], item = values->bytes, last = row->index + row->n;
+    int64_t most = words[lists->word + PFD_WORD_SIZE], last = row->index + row->n;
     int64_t begin = offset_at(offsets, is_large, row->index);
     int64_t end = offset_at(offsets, is_large, last);
     if (begin < 0 || end < begin || end > most ||
-        falls_beside(offsets, is_large, row->index, last, words[lists->word + 3]))
+        falls_beside(offsets, is_large, row->index, last, words[lists->word + PFD_WORD_COUNT]))
         return 0;
-    const uint8_t *data = space->base + words[values->word + (is_text ? 4 : 1)] + begin * item;
+    int64_t item = values->bytes, word = is_text ? PFD_WORD_DATA : PFD_WORD_BUFFER;
+    const uint8_t *data = space->base + words[values->word + word] + begin * item;
     if (end > begin && (space->is_passing || (uintptr_t)data % (uintptr_t)item)) {
         uint8_t *copy = row->args->host->alloc(row->args->scratch, (end - begin) * item);
         if (!copy) return 0;
@@ -1086,17 +1091,17 @@ int64_t pfd_arrow_neighbours(const pfd_compute_args *args, int64_t row, int64_t 
  * others are on their way from memory.  Most have one text or list, or a fixed number of numbers,
  * and no nulls: these are found fast, and write_row() looks at the others. */
 
-/* Where most rows of a column are found. */
-typedef struct shortcut {
+/* How most rows of a column are found. */
+typedef struct fast_column {
     const pfd_arrow_level *lists; /* whose offsets are read; NULL: all rows have one size */
     int64_t items, item;          /* items of a row, -1: any number; bytes of an item */
     int32_t data;                 /* the word that says where items begin */
     int32_t is_large;
     int32_t has_items; /* a list has them, with a validity of their own */
-} shortcut;
+} fast_column;
 
 /* 0: there is none for the column. */
-static int32_t find_shortcut(const writer *w, shortcut *out)
+static int32_t find_fast_column(const writer *w, fast_column *out)
 {
     const pfd_arrow_column *column = w->column;
     const pfd_arrow_level *values = &column->values, *level = &column->levels[column->num_outer];
@@ -1105,11 +1110,11 @@ static int32_t find_shortcut(const writer *w, shortcut *out)
     if (column->json || column->has_dictionary || values->kind == PFD_ARROW_BITS ||
         values->kind == PFD_ARROW_VIEWS || inner > !is_text || type->ndim > 1)
         return 0;
-    *out = (shortcut){.lists = is_text ? values : inner ? level : NULL,
-                      .items = w->out->is_ragged ? -1 : type->ndim ? type->shape[0] : 1,
-                      .item = is_text ? 1 : values->bytes,
-                      .data = values->word + (is_text ? 4 : 1),
-                      .has_items = inner};
+    *out = (fast_column){.lists = is_text ? values : inner ? level : NULL,
+                         .items = w->out->is_ragged ? -1 : type->ndim ? type->shape[0] : 1,
+                         .item = is_text ? 1 : values->bytes,
+                         .data = values->word + (is_text ? PFD_WORD_DATA : PFD_WORD_BUFFER),
+                         .has_items = inner};
     if (inner && level->kind == PFD_ARROW_FIXED) {
         out->lists = NULL;
         return level->size == out->items;
@@ -1124,40 +1129,40 @@ static inline int32_t is_valid(const uint8_t *base, int64_t validity, int64_t i)
     return !validity || base[validity + i / 8] >> (i % 8) & 1;
 }
 
-/* The items of a row. */
-typedef struct found_items {
+/* The items of a row, in the batch's memory, valid as long as the batch is held. */
+typedef struct row_items {
     const uint8_t *data; /* NULL: not known */
     int64_t n;
-    int32_t is_plain; /* else write_row() has to look at the row */
-} found_items;
+    int32_t is_complete; /* else write_row() writes the row */
+} row_items;
 
-static inline found_items find_row(const writer *w, const shortcut *s, const pfd_arrow_spot *at)
+static inline row_items find_row(const writer *w, const fast_column *s, const pfd_arrow_spot *at)
 {
     const pfd_arrow_column *column = w->column;
     const int64_t *words = at->space.words;
     const uint8_t *base = at->space.base;
     int64_t i = at->index, begin = i * s->items, n = s->items, nulls = words[column->values.word];
-    found_items none = {0};
+    row_items none = {0};
     if (!base || (nulls && !s->has_items && !is_valid(base, nulls, i))) return none;
     for (int32_t k = 0; k < column->num_levels; k++)
         if (!is_valid(base, words[column->levels[k].word], i)) return none;
     if (s->lists) {
         const int64_t *lists = words + s->lists->word;
-        const uint8_t *offsets = base + lists[1];
+        const uint8_t *offsets = base + lists[PFD_WORD_BUFFER];
         begin = offset_at(offsets, s->is_large, i);
         int64_t end = offset_at(offsets, s->is_large, i + 1);
-        if (begin < 0 || end < begin || end > lists[2] ||
-            falls_beside(offsets, s->is_large, i, i + 1, lists[3]))
+        if (begin < 0 || end < begin || end > lists[PFD_WORD_SIZE] ||
+            falls_beside(offsets, s->is_large, i, i + 1, lists[PFD_WORD_COUNT]))
             return none;
         n = end - begin;
         if (s->items >= 0 && n != s->items) return none;
     }
     const uint8_t *data = base + words[s->data] + begin * s->item;
     int32_t may_point = !at->space.is_passing && (uintptr_t)data % (uintptr_t)s->item == 0;
-    return (found_items){data, n, !(nulls && s->has_items) && (!w->out->is_ragged || may_point)};
+    return (row_items){data, n, !(nulls && s->has_items) && (!w->out->is_ragged || may_point)};
 }
 
-static inline void write_found(const writer *w, const shortcut *s, const found_items *from,
+static inline void write_found(const writer *w, const fast_column *s, const row_items *from,
                                int64_t row)
 {
     const size_t bytes = (size_t)w->out->row_bytes;
@@ -1172,17 +1177,17 @@ static pfd_status gather_column(const writer *w, pfd_arrow_row *row, const pfd_a
                                 int64_t *n)
 {
     enum { AHEAD = 8, KNOWN = 16 };
-    shortcut s = {0};
-    found_items found[KNOWN];
+    fast_column s = {0};
+    row_items found[KNOWN];
     pfd_status status = PFD_OK;
-    const int64_t first = row->row, has_shortcut = find_shortcut(w, &s);
+    const int64_t first = row->row, is_fast = find_fast_column(w, &s);
     for (int64_t k = 0, ahead = 0; k < *n && status == PFD_OK; k++) {
-        for (; has_shortcut && ahead < *n && ahead <= k + AHEAD; ahead++) {
-            found_items *one = &found[ahead % KNOWN];
+        for (; is_fast && ahead < *n && ahead <= k + AHEAD; ahead++) {
+            row_items *one = &found[ahead % KNOWN];
             *one = find_row(w, &s, &spots[ahead]);
             if (one->data && !w->out->is_ragged) pfd_prefetch(one->data, one->n * s.item);
         }
-        if (has_shortcut && found[k % KNOWN].is_plain) {
+        if (is_fast && found[k % KNOWN].is_complete) {
             write_found(w, &s, &found[k % KNOWN], first + k);
             continue;
         }
@@ -1223,13 +1228,13 @@ pfd_status pfd_arrow_rows_gather(const pfd_arrow_column *columns, const pfd_arro
 
 /* The items of the first list of a row, or the bytes of its text, as the offsets say; none if the
  * offsets cannot be right. */
-static pfd_arrow_extent first_items(const pfd_arrow_space *space, int64_t offsets, int32_t is_large,
-                                    int64_t i, int64_t most)
+static pfd_arrow_extent first_items(const pfd_arrow_space *space, const int64_t *words,
+                                    int32_t is_large, int64_t i)
 {
-    const uint8_t *at = space->base + offsets + i * (is_large ? 8 : 4);
+    const uint8_t *at = space->base + words[PFD_WORD_BUFFER] + i * (is_large ? 8 : 4);
     int64_t begin = is_large ? (int64_t)pfd_load_le64(at) : (int32_t)pfd_load_le32(at);
     int64_t end = is_large ? (int64_t)pfd_load_le64(at + 8) : (int32_t)pfd_load_le32(at + 4);
-    if (begin < 0 || end < begin || end > most) begin = end = 0;
+    if (begin < 0 || end < begin || end > words[PFD_WORD_SIZE]) begin = end = 0;
     return (pfd_arrow_extent){begin, end - begin};
 }
 
@@ -1242,8 +1247,8 @@ pfd_arrow_extent pfd_arrow_column_place(const pfd_arrow_column *column,
     pfd_arrow_extent found = {index, 1};
     if (column->json) return (pfd_arrow_extent){0, 0}; /* its values have no place of their own */
     if (last->kind == PFD_ARROW_BYTES || last->kind == PFD_ARROW_LARGE_BYTES) {
-        found = first_items(space, words[1], last->kind == PFD_ARROW_LARGE_BYTES, index, words[2]);
-        return (pfd_arrow_extent){words[4] + found.offset, found.size};
+        found = first_items(space, words, last->kind == PFD_ARROW_LARGE_BYTES, index);
+        return (pfd_arrow_extent){words[PFD_WORD_DATA] + found.offset, found.size};
     }
     if (last->kind == PFD_ARROW_VIEWS) bytes = 16;
     for (int32_t k = column->num_outer; k < column->num_levels; k++) {
@@ -1255,17 +1260,16 @@ pfd_arrow_extent pfd_arrow_column_place(const pfd_arrow_column *column,
             found.size *= level->size;
             continue;
         }
-        if (found.size == 0) return (pfd_arrow_extent){words[1], 0};
+        if (found.size == 0) return (pfd_arrow_extent){words[PFD_WORD_BUFFER], 0};
         int32_t is_large = level->kind == PFD_ARROW_LARGE_LISTS;
-        pfd_arrow_extent a = first_items(space, of[1], is_large, found.offset, of[2]);
-        pfd_arrow_extent b = first_items(space, of[1], is_large, found.offset + found.size - 1,
-                                         of[2]);
+        pfd_arrow_extent a = first_items(space, of, is_large, found.offset);
+        pfd_arrow_extent b = first_items(space, of, is_large, found.offset + found.size - 1);
         int64_t end = b.offset + b.size;
         found = (pfd_arrow_extent){a.offset, end > a.offset ? end - a.offset : 0};
     }
     if (last->kind == PFD_ARROW_BITS)
-        return (pfd_arrow_extent){words[1] + found.offset / 8, found.size > 0};
-    return (pfd_arrow_extent){words[1] + found.offset * bytes, found.size * bytes};
+        return (pfd_arrow_extent){words[PFD_WORD_BUFFER] + found.offset / 8, found.size > 0};
+    return (pfd_arrow_extent){words[PFD_WORD_BUFFER] + found.offset * bytes, found.size * bytes};
 }
 
 /* A row is read with the offsets beside its own, which may be in another line. */
@@ -1282,16 +1286,17 @@ void pfd_arrow_column_prefetch(const pfd_arrow_column *column, const pfd_arrow_s
     if (column->json) return;
     if (column->num_levels > column->num_outer) level = &column->levels[column->num_outer];
     const int64_t *words = space->words + level->word;
-    const uint8_t *first = space->base + words[1];
-    if (words[0]) pfd_prefetch_line(space->base + words[0] + index / 8);
-    if (level != &column->values && level != &column->keys) {
-        if (level->kind != PFD_ARROW_FIXED)
-            prefetch_offsets(first, index, level->kind == PFD_ARROW_LISTS ? 4 : 8);
-    } else if (level->kind == PFD_ARROW_BYTES || level->kind == PFD_ARROW_LARGE_BYTES) {
-        prefetch_offsets(first, index, level->kind == PFD_ARROW_BYTES ? 4 : 8);
-    } else if (level->kind == PFD_ARROW_BITS) {
-        pfd_prefetch_line(first + index / 8);
-    } else {
-        pfd_prefetch_line(first + index * (level->kind == PFD_ARROW_VIEWS ? 16 : level->bytes));
+    const uint8_t *first = space->base + words[PFD_WORD_BUFFER];
+    const int64_t validity = words[PFD_WORD_VALIDITY];
+    if (validity) pfd_prefetch_line(space->base + validity + index / 8);
+    switch (level->kind) {
+    case PFD_ARROW_LISTS:
+    case PFD_ARROW_BYTES: prefetch_offsets(first, index, 4); return;
+    case PFD_ARROW_LARGE_LISTS:
+    case PFD_ARROW_LARGE_BYTES: prefetch_offsets(first, index, 8); return;
+    case PFD_ARROW_BITS: pfd_prefetch_line(first + index / 8); return;
+    case PFD_ARROW_VIEWS: pfd_prefetch_line(first + index * 16); return;
+    case PFD_ARROW_NUMBERS: pfd_prefetch_line(first + index * level->bytes); return;
+    default: return; /* lists of a fixed size have no buffer */
     }
 }

@@ -350,7 +350,7 @@ static int open_scan(frame_scan *self, int32_t num_threads)
         self->lists[i].width = list_width;
         self->scratches[i] = pfd_scratch_create();
         if (!self->scratches[i]) return 0;
-        pfd_scratch_inherit_bounds(self->scratches[i], self->args->scratch);
+        pfd_scratch_inherit(self->scratches[i], self->args->scratch);
     }
     return 1;
 }

@@ -70,7 +70,6 @@ class Written(NamedTuple):
     sums: tuple[int, ...]
 
 
-
 @dataclasses.dataclass(frozen=True)
 class _Task:
     """Consecutive shards that one process writes.

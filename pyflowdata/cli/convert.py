@@ -91,8 +91,8 @@ def _target(args: argparse.Namespace, path: str) -> Target:
     packed = COMPRESSION_SUFFIXES.get(Path(path).suffix.lower())
     said = packed if args.compression is None else args.compression
     return Target(
-        path, to, None if said == "none" else said, args.float32, args.skip_damaged,
-        args.overwrite, _change(args), args.seal,
+        path, to, compression=None if said == "none" else said, float32=args.float32,
+        skip=args.skip_damaged, overwrite=args.overwrite, change=_change(args), seal=args.seal,
     )  # fmt: skip
 
 

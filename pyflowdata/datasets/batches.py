@@ -47,7 +47,7 @@ _BY_LENGTH = "batch_by_length(field=...)"
 _CAST = 'map(flow.Cast, name, dtype="int32")'
 _LOOP = "for record in data; batches are in flow.DataLoader(data.batch(n))"
 _WRITTEN = (
-    'write("name.arrow"), whose name says the format; cache(folder) keeps what this program reads'
+    'write("data.parquet"), whose name says the format; cache(folder) keeps what this program reads'
 )
 _STATE = "a DataLoader of its batches has state_dict() and load_state_dict()"
 _ARRAYS = f"nothing: loaders give arrays of NumPy; {remedies.DEVICE}"

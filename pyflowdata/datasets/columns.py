@@ -732,7 +732,7 @@ def _of_user(
 def refuse_changing_order(
     data: DatasetBase, instead: str = "use where(), split() and columns before it"
 ) -> None:
-    """Refuses a view that draws the records anew in each epoch: they have no lasting numbers.
+    """Refuses a view that draws the records again in each epoch: they have no lasting numbers.
 
     Raises:
         InvalidArgumentError: There is such a view, for example a shuffle before another view.

@@ -26,7 +26,9 @@ from ..formats import (
     Format,
     Source,
     Target,
+    Writer,
     arrow_table,
+    fields_in_files,
     format_of_name,
     rows_of_batch,
     written_formats,
@@ -41,6 +43,7 @@ from ..loader.reader_advice import warn_of_left_out
 from ..loader.state import ENDLESS
 from ..remote import one_opening
 from ..nodes.tables import array_of, is_array
+from ..words.plain_text import no_field
 from ..words.remedies import did_you_mean
 from ..pyops.records import Row, joined, records_of, row_of, rows_of
 from ..ragged import Ragged
@@ -347,7 +350,6 @@ class Reading(DatasetBase):
             columns[name] = values if is_flat else rows_of(values)
         return pandas.DataFrame(columns)
 
-
     def write(
         self,
         path: str | os.PathLike[str],
@@ -355,11 +357,15 @@ class Reading(DatasetBase):
         format: str | None = None,
         **options: Any,
     ) -> tuple[Path | str, ...]:
-        """Writes the records of the first epoch, in order, to files of a format.
+        """Writes all records of one epoch to files of a format, in the order of a loop over the
+        data set; a seed that was left open is 0.  Each process that calls it writes all records:
+        with several ranks, call it in one.
 
             flow.open("raw/*.jsonl").where("score > 0.5").shuffle(seed=1).write("train.parquet")
 
         The files get their names when all of them are complete; an error or Ctrl-C leaves none.
+        In Arrow, Parquet, MDS and MindRecord, what is text in JSON lines, Arrow and Parquet files
+        stays text, and other bytes are bytes, unless `columns` says otherwise.
         `pyflowdata convert` writes the records of files in several processes, and resumes.
 
         Args:
@@ -377,11 +383,16 @@ class Reading(DatasetBase):
                 set has no end.
             FileError: A file is there already, or cannot be written.
             CorruptDataError: A record is damaged; `skip_damaged()` leaves such records out.
+            UserFunctionError: A function of the data set raised an exception.
+            UnsupportedError: The writer needs a package that is not installed.
         """
         target = _target(path, format)
-        source = _Written(_NO_FORMAT, None, (), tuple(self.fields.values()), data=self,
-                          target=target)  # fmt: skip
+        if set(options) - _options_of(Writer):
+            target = dataclasses.replace(target, is_plain=True)
+        fields = tuple(fields_in_files(self._fields))
+        source = _Written(_NO_FORMAT, None, (), fields, data=self, target=target)
         target.check(source)
+        self._tell_left_out()
         made = _writer_options(target, source, options)
         size = self._size()
         refuse_endless(size, "write")
@@ -427,7 +438,7 @@ def _target(path: str | os.PathLike[str], format: str | None) -> Target:
     known = ", ".join(written_formats())
     if not isinstance(path, (str, os.PathLike)):
         raise InvalidArgumentError(f"write({shown(path)}): give the name of the file to make")
-    if format is not None and format not in written_formats():
+    if format is not None and not (isinstance(format, str) and format in written_formats()):
         raise InvalidArgumentError(f"format = {shown(format)}; it must be one of {known}")
     try:
         return Target(os.fspath(path), format or format_of_name(path))
@@ -435,11 +446,17 @@ def _target(path: str | os.PathLike[str], format: str | None) -> Target:
         raise InvalidArgumentError(f"{failure.message}; say format=, one of {known}") from None
 
 
+def _options_of(*writers: type) -> set[str]:
+    """The options of classes of writers; an argument without a default is no option."""
+    makers = filter(None, (vars(one).get("__init__") for one in writers))
+    taken = itertools.chain(*(inspect.signature(one).parameters.values() for one in makers))
+    return {one.name for one in taken
+            if one.kind is one.KEYWORD_ONLY and one.default is not one.empty}  # fmt: skip
+
+
 def _writer_options(target: Target, source: Source, given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of the writer: those that the fields need, and those that were given."""
-    makers = filter(None, (vars(one).get("__init__") for one in target.writer.__mro__[:-1]))
-    taken = itertools.chain(*(inspect.signature(one).parameters.values() for one in makers))
-    known = {one.name for one in taken if one.kind is one.KEYWORD_ONLY}
+    known = _options_of(*target.writer.__mro__[:-1])
     if not target.writer.is_sharded:
         known -= {"shard_records", "shard_bytes"}
     for name in given:
@@ -449,10 +466,15 @@ def _writer_options(target: Target, source: Source, given: Mapping[str, Any]) ->
                 f"write: the writer of {target.kind.title} has no option {name!r}"
                 f"{did_you_mean(name, known) or listed}"
             )
-    options = {**target.options(source), **given}
-    if isinstance(given.get("columns"), Mapping):
-        options["columns"] = {**target.options(source).get("columns", {}), **given["columns"]}
-    return options
+    options, columns = target.options(source), given.get("columns")
+    own = options.get("columns")
+    if not isinstance(columns, Mapping) or not isinstance(own, Mapping):
+        return {**options, **given}
+    named = {target.kind.name_in_file(name): kind for name, kind in columns.items()}
+    for name in named:
+        if name not in own:
+            raise InvalidArgumentError(f"write: columns: {no_field(name, own)}")
+    return {**options, **given, "columns": {**own, **named}}
 
 
 # ---- Fields --------------------------------------------------------------------------------------

@@ -24,11 +24,11 @@ from .base.images import (
     image_size,
     pixel_fields,
 )
-from .base.record_batches import arrow_table
+from .base.arrow_tables import arrow_table
 from .base.source import RECORD, RecordFormat, Source, array_blob, rows_of_batch, table_blobs
 from .base.open_source import FORMATS, open_source, values_in_files
 from .base.output import COMPRESSION_SUFFIXES, Names, put_in_place, remove, sync_folder
-from .base.target import Target, format_of_name, written_formats
+from .base.target import Target, fields_in_files, format_of_name, written_formats
 from .base.uploads import Upload, upload_of
 from .base.seals import Seal, read_seal, remove_seal, seal_damage, seal_path, write_seal
 from .base.writer import Writer
@@ -63,6 +63,7 @@ __all__ = [
     "encoded_records",
     "expanded",
     "field_of",
+    "fields_in_files",
     "format_of_name",
     "head_of",
     "image_fields",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ..nodes.registry import COMPRESSIONS
-from .base.record_batches import TableWriter
+from .base.arrow_tables import TableWriter
 from .base.format import ColumnFormat
 
 _BATCH_RECORDS = 1000
@@ -71,6 +72,17 @@ class Arrow(ColumnFormat):
     writer = ArrowWriter
     refuses_compressed = True
     refuses_others = True
+
+    def schema(self, path: str) -> Any:
+        """The schema of a file or of a stream."""
+        arrow = importlib.import_module("pyarrow")
+        ipc = importlib.import_module("pyarrow.ipc")
+        with arrow.memory_map(path) as file:
+            try:
+                return ipc.open_file(file).schema
+            except arrow.ArrowInvalid:
+                file.seek(0)
+                return ipc.open_stream(file).schema
 
 
 FORMAT = Arrow

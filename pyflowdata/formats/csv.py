@@ -43,6 +43,7 @@ from .base.format import Format
 from .base.open_source import open_source
 from .base.source import OnProgress, Source, files_in, make_node, reading_in
 from .base.writer import Shard, Writer
+from ..words.remedies import CHOOSE
 
 # ---- Types of cells -----------------------------------------------------------------------------
 # A column has the narrowest type that holds all of its cells.
@@ -406,6 +407,12 @@ def _note_of_long_cells(path: str, delimiter: str, quote: str, num_columns: int)
 _ENCODER = "CSVEncoder"
 
 
+def _is_tsv(path: object) -> bool:
+    """Whether a name says that tabs are between the cells."""
+    name = os.fsdecode(os.fspath(path)) if isinstance(path, (str, os.PathLike)) else ""
+    return bool(re.search(r"\.tsv(\.\w+)?$", name, re.I))
+
+
 class CSVWriter(Writer):
     """Writes CSV files: a header line, then a row for each record.
 
@@ -420,7 +427,7 @@ class CSVWriter(Writer):
         *,
         columns: Sequence[str] | None = None,
         header: bool = True,
-        delimiter: str = ",",
+        delimiter: str | None = None,
         **options: Any,
     ) -> None:
         """Opens the file; raises as `Writer`.
@@ -429,15 +436,22 @@ class CSVWriter(Writer):
             path: The file.
             columns: The names of the fields, in their order; None: the names in the first sample.
             header: Whether each file begins with a line of names.
-            delimiter: One ASCII character between two cells, which is not a part of numbers.
+            delimiter: One ASCII character between two cells, which is not a part of numbers; None:
+                a tab in files whose names end with .tsv, otherwise a comma.
             **options: As for every `Writer`.
         """
+        if delimiter is None:
+            delimiter = "\t" if _is_tsv(path) else ","
         is_character = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
         if not is_character or delimiter.isalnum() or delimiter in '"\r\n\0+-.':
             raise InvalidArgumentError(
                 f"delimiter = {shown(delimiter)}; it must be one ASCII character that is neither "
                 "a quote nor a line break, nor a part of numbers: no letter, digit or +-.",
                 op=type(self).__name__,
+            )
+        if not isinstance(header, bool):
+            raise InvalidArgumentError(
+                f"header = {shown(header)}; it must be True or False", op=type(self).__name__
             )
         self._delimiter = delimiter
         self._fields = None if columns is None else self._named(columns)
@@ -745,14 +759,17 @@ class CSV(Format):
         if field.dtype == BYTES or None not in field.shape:
             return None
         return (
-            f"{field.name} has rows of different lengths, which are not columns: choose others "
-            "with --fields"
+            f"{field.name} has rows of different lengths, which are not columns: choose others by "
+            f"{CHOOSE}"
         )
 
     def encoded(self, fields: Sequence[Field], blobs: Sequence[Blob]) -> Blob | None:
         if any(0 in field.shape for field in fields):
             return None
         return make_node(_ENCODER, blobs).outputs[0]
+
+    def options_of_name(self, path: str) -> dict[str, Any]:
+        return {"delimiter": "\t"} if _is_tsv(path) else {}
 
     def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
         return {"columns": [one.name for one in fields]}

@@ -575,7 +575,8 @@ class _Numbers:
             if lost.any():
                 place = int(np.argmax(lost))
                 raise InvalidArgumentError(
-                    f"{name} has {numbers[place]}, which JSON has not: replace it, or leave it out",
+                    f"{name} has {numbers[place]}, which JSON has not: replace it, by "
+                    f"data.map(flow.FillMissing, {name!r}, value=...), or leave the field out",
                     ordinal=int(np.searchsorted(rows, place, side="right")) - 1,
                 )
         if numbers.dtype.kind == "b":
@@ -681,6 +682,12 @@ class JSONLines(Format):
     def checked(self, source: Source) -> Source | None:
         """The source as it is: the reader refuses values of other types."""
         return source
+
+    def texts(
+        self, files: Sequence[str], keys: Sequence[str], values: Mapping[str, Any]
+    ) -> set[str]:
+        """All, but where bytes that are no UTF-8 are kept."""
+        return set() if values.get("invalid_utf8") == "keep" else set(keys)
 
     def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
         are_paths = any(isinstance(field, PathField) for field in fields)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ..nodes.registry import COMPRESSIONS
-from .base.record_batches import TableWriter
+from .base.arrow_tables import TableWriter
 from .base.detection import Detected
 from .base.format import ColumnFormat
 from .base.source import Source
@@ -68,6 +68,10 @@ class Parquet(ColumnFormat):
 
     writer = ParquetWriter
     refuses_compressed = True
+
+    def schema(self, path: str) -> Any:
+        """The schema of a file."""
+        return importlib.import_module("pyarrow.parquet").read_schema(path)
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
         """The source with the columns of a file; raises also if pyarrow is not installed."""

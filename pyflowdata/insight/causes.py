@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
-from ..native import has_lock
 from ..words.plain_text import counted, number, percent, seconds, size, tenths
 from .counters import CopyCounts, Work
 from .measures import BLOCKED, MANY, Measures, ratio
@@ -89,7 +88,7 @@ class Finding:
         said: The cause in a clause of a sentence.
         remedies: Remedies, the most promising first.
         evidence: Numbers besides those that every verdict has.
-        part: The share of the lost time that the cause takes, from 0 to 1.
+        part: The share of the lost time that the cause takes; above 1 it counts as 1.
     """
 
     cause: str
@@ -344,7 +343,9 @@ def _lock_of_next(m: Measures) -> Finding:
 
 def _python_work(m: Measures) -> list[Work]:
     """Work under the interpreter's lock."""
-    return [one for one in m.counters.work if one.language == "Python" and has_lock()]
+    if not m.counters.has_lock:
+        return []
+    return [one for one in m.counters.work if one.language == "Python"]
 
 
 def _less_python(m: Measures, one: Work) -> tuple[str, ...]:
@@ -591,7 +592,7 @@ def _python_source(m: Measures) -> Finding | None:
         f"second, and takes {percent(m.wall_share(one))} of the threads' time",
         _less_source(m, one),
         {"threads_in": inside, "waiting_share": m.call_waiting_share(one)},
-        part=min(m.wall_share(one), 1.0),
+        part=m.wall_share(one),
     )
 
 
@@ -745,7 +746,7 @@ def _python(m: Measures) -> Finding | None:
         return _waiting_python(m, one, share)
     if m.have_others and m.wanted_processors >= MOST > m.process_rate:
         return _without_processor(m, one)
-    if not has_lock():
+    if not m.counters.has_lock:
         return None
     elsewhere = _less_python(m, one)
     if one.gives == "samples":
@@ -758,14 +759,14 @@ def _python(m: Measures) -> Finding | None:
         f"{percent(m.lock_share)} of the time",
         (*_fewer_threads(m), *elsewhere),
         {"python_share": share, "python_processors": cores, "lock_share": m.lock_share},
-        part=min(share, 1.0),
+        part=share,
     )
 
 
 def _lets_go(m: Measures, one: Work) -> bool:
     """Python such as NumPy, which lets go of the interpreter's lock: it waits for nothing; beside
     one thread, not while next() is in the same op, where one of the two would have to."""
-    if not has_lock():
+    if not m.counters.has_lock:
         return True
     waited = m.lock_share + m.waiting_share(one)
     if m.threads == 1:
@@ -796,7 +797,7 @@ def _own_lock(m: Measures, one: Work, share: float) -> Finding:
             _RUN_ELSEWHERE,
         ),
         {"python_share": share, "own_lock_share": m.own_lock_share},
-        part=min(share, 1.0),
+        part=share,
     )
 
 
@@ -808,7 +809,7 @@ def _foreign_thread(m: Measures, one: Work, share: float) -> Finding:
         "for the interpreter's lock, which other threads of this program hold",
         (_FOREIGN, *_by_batch(one), _KEEP_SAME),
         {"python_share": share, "lock_share": m.lock_share},
-        part=min(share, 1.0),
+        part=share,
     )
 
 
@@ -834,7 +835,7 @@ def _waiting_python(m: Measures, one: Work, share: float) -> Finding:
             _KEEP_SAME,
         ),
         {"python_share": share},
-        part=min(share, 1.0),
+        part=share,
     )
 
 
@@ -861,7 +862,7 @@ def _processes(m: Measures) -> Finding | None:
                 _COMPILE,
             ),
             {"processes_share": share, "row_bytes": one.row_bytes, "called_share": called},
-            part=min(share, 1.0),
+            part=share,
         )
     if ratio(one.row_wait_seconds, one.row_seconds) >= MOST and not one.gives:
         return _waiting_processes(m, one, share)
@@ -1053,7 +1054,7 @@ _TEXT_NUMBERS = (
     "splits lines and reads numbers as text",
     "store columns as Arrow or Parquet, whose numbers are not text (pyflowdata convert)",
 )
-_DEAR: dict[str, tuple[str, str]] = {
+_COSTLY_FORMATS: dict[str, tuple[str, str]] = {
     ".png": (
         "decodes PNG",
         "store photos as JPEG, which decodes in a fifth of the time, where its loss is allowed "
@@ -1064,27 +1065,27 @@ _DEAR: dict[str, tuple[str, str]] = {
 }
 
 
-def _dear(m: Measures, one: Work) -> tuple[str, str] | None:
+def _costly_format(m: Measures, one: Work) -> tuple[str, str] | None:
     """What work does that another format would save, and the remedy."""
     if not (one.gives == "images" or _is_reader(m, one)):
         return None
-    return _DEAR.get(PurePath(f"x{m.counters.readers[one.reader].suffix}").suffix)
+    return _COSTLY_FORMATS.get(PurePath(f"x{m.counters.readers[one.reader].suffix}").suffix)
 
 
 def _format(m: Measures) -> Finding | None:
     """Most of the work is decoding a format, and another one takes less."""
     one = m.top() if m.wall_seconds else None
-    if one is None or (dear := _dear(m, one)) is None:
+    if one is None or (costly := _costly_format(m, one)) is None:
         return None
     share = m.share(one)
     if share < MOST or 1 - share * m.next_share > 1 / _MATTERS:
         return None
     return Finding(
         "format",
-        f"{_of_cpu(m, one)}, {_busy(m)}: it {dear[0]}",
+        f"{_of_cpu(m, one)}, {_busy(m)}: it {costly[0]}",
         (*_lighter(m, one), *_more_threads(m)),
         {"share": share},
-        part=min(share, 1.0),
+        part=share,
     )
 
 
@@ -1107,17 +1108,17 @@ def _work(m: Measures) -> Finding | None:
     one = m.top()
     cause = "op" if one.kind == "op" else one.kind
     said = f"{_of_cpu(m, one)}, {_busy(m)}, {m.processors} allowed by this machine"
-    return Finding(cause, said, _lighter(m, one), {"share": m.share(one)}, min(m.share(one), 1.0))
+    share = m.share(one)
+    return Finding(cause, said, _lighter(m, one), {"share": share}, part=share)
 
 
 def _lighter(m: Measures, one: Work) -> tuple[str, ...]:
     """How to make an item of work less."""
-    if (dear := _dear(m, one)) is not None:
-        return (dear[1], _KEEP)
-    if one.kind == "op" and one.language == "Python" and _lets_go(m, one):
-        return (*_by_batch(one), _KEEP, _COMPILE)
+    if (costly := _costly_format(m, one)) is not None:
+        return (costly[1], _KEEP)
     if one.kind == "op" and one.language == "Python":
-        return (*_by_batch(one), _RUN_ELSEWHERE, _KEEP)
+        more = (_KEEP, _COMPILE) if _lets_go(m, one) else (_RUN_ELSEWHERE, _KEEP)
+        return (*_by_batch(one), *more)
     if (one.kind == "records" or _is_reader(m, one)) and _has_small_files(m, one):
         return (
             "put the records into few files (pyflowdata convert): each small file is opened and "

@@ -23,7 +23,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import Error
-from ..native import CData, check, ffi, file_path, lib, new_error, new_struct, text, version
+from ..native import (
+    CData,
+    check,
+    ffi,
+    file_path,
+    has_lock,
+    lib,
+    new_error,
+    new_struct,
+    text,
+    version,
+)
 from ..native.calling_line import other_threads
 from ..native.calls import inside
 from ..nodes.python_ops import (
@@ -308,6 +319,7 @@ class Counters:
         missing_bytes: What the cache lacks of remote files: of the blocks that the rest of the
             epoch reads, where its reader plans ahead and the plan has reached the epoch's end, else
             of whole files.
+        has_lock: Whether one thread at a time ran Python when the counters were read.
     """
 
     blobs: tuple[str, ...]
@@ -336,6 +348,7 @@ class Counters:
     fetched: dict[str, float] = field(default_factory=dict)
     first_work: tuple[FirstWork, ...] = ()
     missing_bytes: int = 0
+    has_lock: bool = True
 
     def since(self, earlier: Counters) -> Counters:
         """The differences to earlier counts of the same loader."""
@@ -730,6 +743,7 @@ class CountedLoader:
             },
             first_work=self.first_work,
             missing_bytes=lib.pfd_loader_missing_bytes(self.handle),
+            has_lock=has_lock(),
             last_stall=next((one.stall.text for one in self.waits if one.stall), ""),
         )
 

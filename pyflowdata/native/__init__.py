@@ -345,8 +345,9 @@ def _check_registry() -> None:
 _check_registry()
 
 
-def _end_thread_states() -> None:
-    """Has threads of the library free their states of an interpreter that can be without its lock.
+def _install_thread_states() -> None:
+    """Gives the library the functions of CPython by which its threads free their thread states when
+    they end; a free-threaded interpreter crashes otherwise.
     """
     import ctypes  # CPython's own functions: cffi has no names of them
 
@@ -362,7 +363,7 @@ def _end_thread_states() -> None:
 
 
 if sysconfig.get_config_var("Py_GIL_DISABLED"):
-    _end_thread_states()
+    _install_thread_states()
 
 
 def build_parts() -> list[tuple[str, str | None]]:

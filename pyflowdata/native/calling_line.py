@@ -83,6 +83,7 @@ def warn_program_once(key: Hashable, warning: Warning) -> None:
     """Warns at the line of the program that has called this package; in a thread of this package,
     at the line where the main thread is.  A second warning with the same key is not given."""
     own = object()
+    # In one step: without the interpreter's lock two threads may come at once.
     if _given.setdefault(key, own) is not own:
         return
     frame = calling_frame(sys._getframe())

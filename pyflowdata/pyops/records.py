@@ -34,7 +34,7 @@ from .tensors import Call, Mismatch, numbers_as, checked, checked_rows, to_ragge
 
 Array = npt.NDArray[Any]
 Column = Array | Ragged | list[bytes]
-_Form = Callable[[Ragged], Array | Ragged]
+_Vectorized = Callable[[Ragged], Array | Ragged]
 
 
 # ---- The form of a call -------------------------------------------------------------------------
@@ -487,7 +487,7 @@ class RecordFunction(RowFunction):
         own = None if has_keywords or self.has_index else self._expressions
         if own and ({*own.names} != {*outputs} or own.code is not self.function.__code__):
             own = None
-        if own and (found := self._without_rows(own, call, inputs, outputs)):
+        if own and (found := self._vectorized_outputs(own, call, inputs, outputs)):
             return found
         columns = [rows_of(one) for one in inputs[: len(self.fields)]]
         columns += [one.tolist() for one in inputs[len(self.fields) :]]
@@ -505,21 +505,21 @@ class RecordFunction(RowFunction):
             raise
         return self._columns(call, outputs, made)
 
-    def _without_rows(
+    def _vectorized_outputs(
         self, own: _ExpressionsLoop, call: Call, inputs: Sequence[Array | Ragged],
         outputs: Sequence[str],
     ) -> list[Array | Ragged] | None:  # fmt: skip
-        """The outputs, if all of them have a form of columns; None: rows are needed."""
-        if not own.forms or self.function.__globals__.get("len", len) is not len:
+        """The outputs, if all of them are computed of columns; None: rows are needed."""
+        if not own.vectorized or _len_of(self.function) is not len:
             return None
         call.before_row(0)
         made: list[Array | Ragged] = []
         for name, declared in zip(outputs, call.types, strict=True):
-            form, place = own.forms[name]
+            compute, place = own.vectorized[name]
             column = inputs[place]
             if not isinstance(column, Ragged) or column.row_shape != (None,):
                 return None
-            found = form(column)
+            found = compute(column)
             shape = found.row_shape if isinstance(found, Ragged) else ()
             if not declared.fits(found.dtype, shape):
                 return None
@@ -842,14 +842,14 @@ class _ExpressionsLoop(NamedTuple):
     Attributes:
         code: The code of the function.
         names: The fields that it returns, in the order in which the loop appends their values.
-        forms: For each of these fields the form of columns, and the place of the field that it
-            takes; {}: one of them has none.
+        vectorized: For each of these fields, the function that computes it of a column, and the
+            place of the field that is the column; {}: one of them has none.
     """
 
     code: types.CodeType
     names: tuple[str, ...]
     loop: Callable[..., Any]
-    forms: Mapping[str, tuple[_Form, int]]
+    vectorized: Mapping[str, tuple[_Vectorized, int]]
 
 
 def _expressions_loop(
@@ -890,41 +890,54 @@ def _expressions_loop(
     closure = tuple(cells[name] for name in made.co_freevars)
     made = made.replace(co_name=code.co_name)
     loop = types.FunctionType(made, function.__globals__, code.co_name, None, closure)
-    forms = {
-        name: (form, place)
-        for name, one in found.items() for place, is_text in enumerate(are_bytes[: len(fields)])
-        if (form := _form_of_columns(one, f"_pfd_v{place}", is_text)) is not None
-    } if "len" not in code.co_freevars else {}  # fmt: skip
-    return _ExpressionsLoop(code, tuple(found), loop, forms if len(forms) == len(found) else {})
+    has_own_len = "len" in code.co_freevars
+    vectorized = {} if has_own_len else _vectorized_all(found, are_bytes[: len(fields)])
+    return _ExpressionsLoop(code, tuple(found), loop, vectorized)
 
 
 def _lengths(column: Ragged) -> Array:
     return np.diff(column.row_splits)
 
 
-def _turned(first: str, column: Ragged) -> Ragged:
+def _with_other_case(first: str, column: Ragged) -> Ragged:
     """Bytes with the 26 letters from `first` on in the other case: methods of bytes know no others.
     """
     letters = (column.values - np.uint8(ord(first)) < 26).view(np.uint8)
     return Ragged(column.values ^ letters * np.uint8(32), column.row_splits)
 
 
-# Expressions of a field x, whose rows have one dimension, that are computed of all rows at once.
+# Expressions of a field, whose rows have one dimension, that are computed of all rows at once.
 # Their results are those of each row, and they raise nothing.
-_FORMS: dict[str, _Form] = {"len(x)": _lengths}
-_FORMS_OF_TEXTS: dict[str, _Form] = {
-    **_FORMS,
-    "x.lower()": functools.partial(_turned, "A"),
-    "x.upper()": functools.partial(_turned, "a"),
+_VECTORIZED: dict[str, _Vectorized] = {"len({})": _lengths}
+_VECTORIZED_TEXTS: dict[str, _Vectorized] = {
+    **_VECTORIZED,
+    "{}.lower()": functools.partial(_with_other_case, "A"),
+    "{}.upper()": functools.partial(_with_other_case, "a"),
 }
 
 
-def _form_of_columns(expression: ast.expr, variable: str, is_text: bool) -> _Form | None:
-    """The form of columns of an expression of one variable; None: it has none."""
-    if not isinstance(expression, ast.Call):
-        return None
-    forms = _FORMS_OF_TEXTS if is_text else _FORMS
-    return forms.get(ast.unparse(expression).replace(variable, "x"))
+def _len_of(function: Any) -> Any:
+    """What the global name `len` is in a function."""
+    names = function.__globals__
+    return names.get("len", getattr(function, "__builtins__", {}).get("len", len))
+
+
+def _vectorized_all(
+    expressions: Mapping[str, ast.expr], are_bytes: Sequence[bool]
+) -> dict[str, tuple[_Vectorized, int]]:
+    """`_ExpressionsLoop.vectorized` of expressions, whose variables stand for the fields."""
+    known = {
+        text.format(f"_pfd_v{place}"): (compute, place)
+        for place, is_text in enumerate(are_bytes)
+        for text, compute in (_VECTORIZED_TEXTS if is_text else _VECTORIZED).items()
+    }
+    found = {}
+    for name, one in expressions.items():
+        text = ast.unparse(one) if isinstance(one, ast.Call) else ""
+        if text not in known:
+            return {}
+        found[name] = known[text]
+    return found
 
 
 # Types whose values do not change; the scalars are those of NumPy.

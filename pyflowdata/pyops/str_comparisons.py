@@ -123,17 +123,17 @@ class _Comparisons(ast.NodeVisitor):
         self._optional, self._is_batched = optional, is_batched
         self._is_said = False
         self._columns: dict[str, str] = {}  # variable -> the field whose list of texts it is
-        self._of_columns: set[str] = set()  # variables that are columns of texts, ...
-        self._rows: dict[str, str] = {}  # ... and variable -> the one of whose rows it is one
+        self._text_columns: set[str] = set()  # arguments that are columns of texts
+        self._row_of: dict[str, str] = {}  # variable -> the column of texts of which it is a row
         self.found: tuple[str, str, type, str] | None = None
 
     def look_at_rows(self, source: ast.AST, columns: set[str]) -> None:
         """Notes the variables of loops over these columns, if nothing else binds the names."""
-        self._of_columns = {name for name in columns if self._bound[name] == 1}
+        self._text_columns = {name for name in columns if self._bound[name] == 1}
         for node in ast.walk(source):
             if isinstance(node, (ast.comprehension, ast.For)):
                 rows = self._rows_in(node.target, node.iter, self._whole_column)
-                self._rows |= {name: of for name, of in rows.items() if self._bound[name] == 1}
+                self._row_of |= {name: of for name, of in rows.items() if self._bound[name] == 1}
 
     def _field(self, node: ast.AST) -> str | None:
         """The field whose text a node is; None: the node is not the text of a field."""
@@ -169,7 +169,7 @@ class _Comparisons(ast.NodeVisitor):
 
     def _whole_column(self, node: ast.AST) -> str | None:
         """The argument that a node is, if that is a column of texts."""
-        return node.id if isinstance(node, ast.Name) and node.id in self._of_columns else None
+        return node.id if isinstance(node, ast.Name) and node.id in self._text_columns else None
 
     def _rows_in(
         self, target: ast.expr, values: ast.expr, column_of: Callable[[ast.AST], str | None]
@@ -232,10 +232,10 @@ class _Comparisons(ast.NodeVisitor):
 
     def _row(self, node: ast.AST) -> str | None:
         """The column of texts of which a node is a row; None: it is none."""
-        return self._rows.get(node.id) if isinstance(node, ast.Name) else None
+        return self._row_of.get(node.id) if isinstance(node, ast.Name) else None
 
-    def _row_written(self, node: ast.AST) -> str | None:
-        """The same, also where its number takes the row out of the column."""
+    def _row_in_str(self, node: ast.AST) -> str | None:
+        """The column of texts of which a node is a row: a variable of a loop, or column[i]."""
         if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
             return self._whole_column(node.value)
         return self._row(node)
@@ -300,7 +300,7 @@ class _Comparisons(ast.NodeVisitor):
         for one in values:
             if not self._is_said and self._column(one) is None:
                 self._note(node, self._field(one), ast.JoinedStr, ast.unparse(one))
-                self._note(node, self._row_written(one), ast.FormattedValue, ast.unparse(one))
+                self._note(node, self._row_in_str(one), ast.FormattedValue, ast.unparse(one))
 
     def visit_Compare(self, node: ast.Compare) -> None:
         sides = [node.left, *node.comparators]

@@ -300,8 +300,8 @@ class CacheInfo:
         requests: Requests for ranges that were answered.
         bytes_fetched: Bytes that those brought.
         bytes_again: The part of them that had been in the cache before, and was dropped.
-        failures: Requests that failed, after all tries.
-        retries: Further tries of requests.
+        failures: Requests that failed, after all attempts.
+        retries: Further attempts of requests.
         waits: Reads that waited for a block.
     """
 
@@ -462,7 +462,8 @@ def _prepared() -> _Cache:
     """The cache, with its threads running."""
     with _state:
         cache = _current()
-        while len(_threads) < lib.pfd_fetch_threads(_requests):
+        wanted = lib.pfd_fetch_set_requests(_requests)
+        while len(_threads) < wanted:
             name = f"pyflowdata fetch {len(_threads)}"
             _threads.append(threading.Thread(target=_fetch_all, name=name, daemon=True))
             _threads[-1].start()
@@ -532,18 +533,19 @@ def _write_facts(found: Facts, out: CData) -> None:
 def _fetch_all() -> None:
     wanted, facts = ffi.new("pfd_fetch_range *"), ffi.new("pfd_remote_facts *")
     while (request := lib.pfd_fetch_take(wanted)) != ffi.NULL:
-        tries = client.Tries(int(wanted.failed_tries), wanted.since_ns / 1e9)
+        attempts = client.Attempts(int(wanted.failed_attempts), wanted.since_ns / 1e9)
         try:
             if wanted.tag == ffi.NULL:
-                found, data = client.look_and_fetch(text(wanted.url), int(wanted.size), tries)
+                found, data = client.look_and_fetch(text(wanted.url), int(wanted.size), attempts)
                 _write_facts(found, facts)
                 wanted.size = len(data)
                 if not lib.pfd_fetch_found(request, facts, wanted.size):
                     continue
             else:
                 data = client.fetch(
-                    text(wanted.url), text(wanted.tag), int(wanted.offset), int(wanted.size), tries
-                )
+                    text(wanted.url), text(wanted.tag), int(wanted.offset), int(wanted.size),
+                    attempts,
+                )  # fmt: skip
             lib.pfd_fetch_answered(request, int(getattr(client.answered, "seconds", 0) * 1e9))
             kept = ffi.from_buffer("uint8_t[]", data)
             cache = _cache
@@ -551,8 +553,8 @@ def _fetch_all() -> None:
             with cache.room(int(wanted.size)):
                 ended, request = request, None
                 lib.pfd_fetch_put(ended, kept, wanted.size, new_error())
-        except client.Again as again:
-            lib.pfd_fetch_again(request, int(again.pause * 1e9))
+        except client.RetryLater as later:
+            lib.pfd_fetch_retry(request, int(later.pause * 1e9))
         except BaseException as failure:  # noqa: BLE001  (who waits must hear of it)
             if request is not None:
                 status, reason, message = _told(failure)

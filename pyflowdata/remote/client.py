@@ -229,7 +229,7 @@ class _Obstore:
             client.setdefault("allow_http", True)
         client.setdefault("timeout", "30 seconds")
         client.setdefault("connect_timeout", "10 seconds")
-        # Tries of reads are counted and told below.
+        # Attempts of reads are counted and told below.
         tried = {"retry_config": {"max_retries": 0}, **given}
         make = importlib.import_module("obstore.store").from_url
         try:  # asks no server, so that no further try would help
@@ -279,7 +279,7 @@ class _Obstore:
         try:
             yield from self._list(folder, is_deep)
         except self._obstore.exceptions.GenericError as failure:
-            # Of a list, obstore tells the number of the answer in a sentence only.
+            # The only place that reads a message: obstore gives no number for lists.
             number = _STATUS.search(_said(failure))
             if number is None:
                 raise
@@ -520,7 +520,7 @@ def _store_of(url: str) -> _Store:
     return store
 
 
-# ---- Failures, and further tries ----------------------------------------------------------------
+# ---- Failures, and further attempts -------------------------------------------------------------
 
 _A = TypeVar("_A")
 _T = TypeVar("_T")
@@ -674,26 +674,30 @@ def _made(call: Callable[[], _T]) -> _T:
 
 
 @dataclass
-class Tries:
-    """How many tries of a request have failed, and when the first one began, in seconds of
+class Attempts:
+    """How many attempts of a request have failed, and when the first one began, in seconds of
     time.monotonic()."""
 
     failed: int = 0
     since: float = field(default_factory=time.monotonic)
 
 
-class Again(Exception):
-    """A try failed in a way that may pass: the next one is due after a pause, in seconds."""
+class RetryLater(Exception):
+    """An attempt failed in a way that may pass: a further one is due after a pause, in seconds."""
 
     def __init__(self, pause: float) -> None:
         super().__init__(pause)
         self.pause = pause
 
 
-def _try(call: Callable[[], _T], url: str, pauses: tuple[float, ...], tries: Tries) -> _T:
+def _try(call: Callable[[], _T], url: str, pauses: tuple[float, ...], attempts: Attempts) -> _T:
+    """One attempt. Raises RetryLater if a further one is due later; else the error of the call, or
+    that of a store that has given no answer for `sum(pauses)` seconds. This time counts for all
+    requests together, so that waiting for several requests takes no longer.
+    """
     global retries
     limit = sum(pauses)
-    if not tries.failed and _is_given_up(url, limit):
+    if not attempts.failed and _is_given_up(url, limit):
         raise _failed(url, limit, None)
     try:
         result = _made(call)
@@ -705,43 +709,28 @@ def _try(call: Callable[[], _T], url: str, pauses: tuple[float, ...], tries: Tri
     if error is not None:
         _note_answer(url)
         raise error from last
-    since, now = _note_failure(url, tries.since), time.monotonic()
+    since, now = _note_failure(url, attempts.since), time.monotonic()
     left = since + limit - now
     if left <= 0:
         raise _failed(url, now - since, last) from last
     with _lock:
         retries += 1
-    pause = pauses[min(tries.failed, len(pauses) - 1)]
-    raise Again(min(pause * random.uniform(0.5, 1.5), left)) from last  # noqa: S311  (no secret)
+    pause = pauses[min(attempts.failed, len(pauses) - 1)]
+    pause *= random.uniform(0.5, 1.5)  # noqa: S311  (no secret)
+    raise RetryLater(min(pause, left)) from last
 
 
-def _tried(
-    call: Callable[[], _T], url: str, pauses: tuple[float, ...], tries: Tries | None = None
-) -> _T:
-    """The result of a call.  A failure that may pass is tried again with these pauses, the last
-    one again and again, until the store has given no answer for the sum of the pauses.  This time
-    counts for all requests together, so that waiting for several requests takes no longer.
-
-    Args:
-        call: The request.
-        url: Its address.
-        pauses: In seconds.
-        tries: The earlier tries of the request, which is then tried once; None: this thread makes
-            all tries, and waits in the pauses.
-
-    Raises:
-        Again: A further try is due later, where `tries` is given.
-    """
-    mine = tries or Tries()
+def _tried(call: Callable[[], _T], url: str, pauses: tuple[float, ...]) -> _T:
+    """The result of a call. A failure that may pass is tried again after these pauses, in seconds,
+    the last one again and again; this thread waits in them. Raises as `_try()` otherwise."""
+    attempts = Attempts()
     while True:
         try:
-            return _try(call, url, pauses, mine)
-        except Again as again:
-            if tries is not None:
-                raise
-            pause = again.pause
+            return _try(call, url, pauses, attempts)
+        except RetryLater as later:
+            pause = later.pause
         time.sleep(pause)
-        mine.failed += 1
+        attempts.failed += 1
 
 
 # ---- The calls ----------------------------------------------------------------------------------
@@ -832,25 +821,31 @@ def _one_look(url: str) -> Iterator[None]:
             _looking.pop(url, None)
 
 
-def _look(url: str, is_kept: bool = False, tries: Tries | None = None) -> Facts:
+def _look(url: str, is_kept: bool = False, attempts: Attempts | None = None) -> Facts:
+    def look() -> Facts:
+        return _store_of(url).look(url)
+
     with _one_look(url):
-        known = _known(url, is_kept)
+        if (known := _known(url, is_kept)) is not None:
+            return known
         pauses = _FETCH_PAUSES if is_kept else _LOOK_PAUSES  # a loader runs, or opens
-        return known or _note(url, _tried(lambda: _store_of(url).look(url), url, pauses, tries))
+        if attempts is not None:
+            return _note(url, _try(look, url, pauses, attempts))
+        return _note(url, _tried(look, url, pauses))
 
 
-def look_and_fetch(url: str, size: int, tries: Tries) -> tuple[Facts, Any]:
+def look_and_fetch(url: str, size: int, attempts: Attempts) -> tuple[Facts, Any]:
     """The facts that an object had when it was first looked at since the last opening, and its
     first bytes, where they come with the answer: at most `size`, as a buffer.
 
     Raises:
-        Again: A further try is due later.
+        RetryLater: A further attempt is due later.
         FileError: It cannot be read.
         UnsupportedError: Its store cannot be.
     """
     if size == 0 or urlsplit(url).scheme not in _WEB:  # others have lists, which tell of many
         _look_by_lists([url], is_kept=True)
-        return _look(url, True, tries), b""
+        return _look(url, True, attempts), b""
 
     def get() -> tuple[Facts, Any]:
         facts, data = _store_of(url).get_first(url, size)
@@ -861,7 +856,7 @@ def look_and_fetch(url: str, size: int, tries: Tries) -> tuple[Facts, Any]:
     with _one_look(url):
         if (known := _known(url, True)) is not None:
             return known, b""
-        facts, data = _tried(get, url, _FETCH_PAUSES, tries)
+        facts, data = _try(get, url, _FETCH_PAUSES, attempts)
         return _note(url, facts), data
 
 
@@ -1020,12 +1015,13 @@ def names_in(folder: str) -> list[str]:
     return names
 
 
-def fetch(url: str, tag: str, offset: int, size: int, tries: Tries | None = None) -> Any:
+def fetch(url: str, tag: str, offset: int, size: int, attempts: Attempts | None = None) -> Any:
     """A range of an object in a version, as a buffer of `size` bytes.
 
     Raises:
-        Again: A further try is due later, where the earlier tries are given.
-        FileError: It cannot be read, also after several tries; or it is another version now.
+        RetryLater: A further attempt is due later, where the earlier ones are given; else this
+            thread waits, and makes it.
+        FileError: It cannot be read, also after several attempts; or it is another version now.
     """
 
     def get() -> Any:
@@ -1035,7 +1031,9 @@ def fetch(url: str, tag: str, offset: int, size: int, tries: Tries | None = None
         return data
 
     # The facts stay known: another thread may still read an earlier batch, of the same version.
-    return _tried(get, url, _FETCH_PAUSES, tries)
+    if attempts is not None:
+        return _try(get, url, _FETCH_PAUSES, attempts)
+    return _tried(get, url, _FETCH_PAUSES)
 
 
 # ---- Writing ------------------------------------------------------------------------------------
@@ -1065,7 +1063,7 @@ def put(path: str | os.PathLike[str], url: str) -> None:
     """Makes an object of a local file, in parts where it is large; nobody sees a part of it.
 
     Raises:
-        FileError: It cannot be written, also after several tries.
+        FileError: It cannot be written, also after several attempts.
     """
     _forget(url)
     _tried(lambda: _store_of(url).put(os.fspath(path), url), url, _LOOK_PAUSES)

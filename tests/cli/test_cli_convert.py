@@ -251,7 +251,7 @@ def test_a_folder_or_lock_that_another_user_put_there_is_not_used(here, tmp_path
     convert(here, path, tmp_path / "b.csv")
 
 
-def test_a_source_that_has_changed_is_begun_anew(here, tmp_path, monkeypatch):
+def test_a_source_that_has_changed_is_started_again(here, tmp_path, monkeypatch):
     path, target = examples(tmp_path), tmp_path / "b.csv"
     arguments = ["convert", path, target, "--shards", 3, "--jobs", 1, "--quiet"]
     original = conversion.Conversion.note

@@ -82,7 +82,7 @@ def test_what_is_no_field_is_named_and_never_lost(here, tmp_path):
         {"s": "1", "y": int(Y[0])}, {"s": "", "y": int(Y[1])},
     ]  # fmt: skip
     status, _, err = here("convert", path, tmp_path / "b.csv")
-    assert status == 1 and "would be lost; say with --fields" in err
+    assert status == 1 and "would be lost; choose the fields by data.project" in err
     assert here("convert", path, tmp_path / "b.csv", "--fields", "y", "--quiet")[0] == 0
 
 

@@ -21,7 +21,7 @@ SCRIPT = "import sys\nfrom pyflowdata.cli import main\nsys.exit(main())\n"
 
 
 @pytest.fixture
-def start(tmp_path, cold_python):
+def start(tmp_path):
     (tmp_path / "sitecustomize.py").write_text(SITE)
     (tmp_path / "pyflowdata").write_text(SCRIPT)
     (tmp_path / "mine.py").write_text("import pyflowdata\n")

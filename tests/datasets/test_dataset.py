@@ -497,6 +497,7 @@ _RIGHT = {
     "length": 2, "field": "r", "function": lambda r: {**r, "z": 1}, "count": 3, "what": "a",
     "batch_size": 2, "max_tokens": 8, "parts": [0.5, 0.5], "key": "g", "index": 0, "rows": [1],
     "predicate": "a > 2", "by": "g", "begin": 0, "indexes": [0], "factors": "a", "name": "z",
+    "path": "a.jsonl",
 }  # fmt: skip
 _METHODS = [name for name, method in inspect.getmembers(flow.Dataset, inspect.isfunction)
             if not name.startswith("_")]  # fmt: skip

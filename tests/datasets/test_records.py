@@ -214,11 +214,13 @@ def test_lengths_and_cases_are_those_of_each_row(monkeypatch):
     texts = [bytes(range(256)) * 2, "Straße, İ, ǆ".encode(), b"@AZ[`az{\xff", *TEXTS]
     tokens = [np.arange(len(one) % 5) for one in texts]
     data = flow.from_arrays({"text": texts, "tokens": tokens, "letters": texts[::-1]})
+    x = b"the variable"
     for function in (
         lambda r: {**r, "n": len(r["text"])},
         lambda r: {"b": r["letters"].lower(), "m": len(r["tokens"]), "a": r["text"].upper()},
         lambda r: {"text": r["text"].upper(), "letters": r["text"].lower()},
         lambda r: {"n": len(r["text"]), "m": len(r["letters"]) + 1},
+        lambda r: {"n": len(x), "m": len(r["letters"]), "u": x.upper()},
     ):
         wanted = plain({**one, **function(dict(one))} for one in data)
         assert plain(data.map(function)) == wanted

@@ -149,3 +149,94 @@ def test_what_cannot_be_written_is_said_before_anything_is_read(
     with pytest.raises(InvalidArgumentError, match=says):
         make(flow.from_arrays(columns)).write(**options)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_text_in_the_files_stays_text(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    pq = importlib.import_module("pyarrow.parquet")
+    rows = [
+        {"id": i, "text": f"row {i}, ä", "meta": {"lang": "de"}, "tags": ["a"] * i}
+        for i in range(4)
+    ]
+    source = tmp_path / "a.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    data = flow.open(source)
+    data.where("id > 0").shuffle(seed=1).write(tmp_path / "a.parquet")
+    types = {one.name: str(one.type) for one in pq.read_schema(tmp_path / "a.parquet")}
+    assert types == {"id": "int64", "text": "string", "meta.lang": "string", "tags": "string"}
+
+    data.write(tmp_path / "again.jsonl")
+    assert [json.loads(line) for line in (tmp_path / "again.jsonl").open()] == rows
+
+    table = pa.table({
+        "t": ["x", "y"], "b": [b"\xff", b""], "s": [{"t": "u", "b": b"\xfe"}] * 2,
+        "d": pa.array(["k", "l"]).dictionary_encode(), "l": pa.array(["m", "n"], pa.large_string()),
+    })  # fmt: skip
+    pq.write_table(table, tmp_path / "t.parquet")
+    flow.open(tmp_path / "t.parquet").concat(flow.open(tmp_path / "t.parquet")).write(
+        tmp_path / "t.arrow"
+    )
+    written = pa.ipc.open_file(tmp_path / "t.arrow").read_all()
+    assert {one.name: str(one.type) for one in written.schema} == {
+        "t": "string", "b": "binary", "s.t": "string", "s.b": "binary", "d": "string",
+        "l": "string",
+    }  # fmt: skip
+    assert written["b"].to_pylist() == [b"\xff", b""] * 2
+    flow.open(tmp_path / "t.arrow").write(tmp_path / "b.parquet", columns={"t": "bytes"})
+    assert str(pq.read_schema(tmp_path / "b.parquet").field("t").type) == "binary"
+
+
+def test_columns_that_no_row_can_have_are_told(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    importlib.import_module("pyarrow.parquet").write_table(
+        pa.table({"x": [1, 2], "none": pa.nulls(2)}), tmp_path / "t.parquet"
+    )
+    with pytest.warns(UserWarning, match="Left out: none"):
+        flow.open(tmp_path / "t.parquet").write(tmp_path / "x.npy")
+    assert np.load(tmp_path / "x.npy").tolist() == [1, 2]
+
+
+def test_options_of_a_writer_have_their_effect(tmp_path):
+    data = flow.from_arrays({"a": [1, 2], "b": [3, 4]})
+    data.write(tmp_path / "x.csv", delimiter=";", columns=["b", "a"])
+    assert (tmp_path / "x.csv").read_text() == "b;a\n3;1\n4;2\n"
+    data.write(tmp_path / "y.csv", header=False)
+    assert (tmp_path / "y.csv").read_text() == "1,3\n2,4\n"
+    data.write(tmp_path / "x.tsv")
+    assert (tmp_path / "x.tsv").read_text() == "a\tb\n1\t3\n2\t4\n"
+    for name, options, says in (
+        ("z.csv", {"header": "no"}, "header = 'no'; it must be True or False"),
+        ("z.csv", {"columns": ["a"]}, "the fields are a, b; those of this file are a"),
+        ("z.parquet", {"columns": {"c": "int64"}}, "there is no field 'c'"),
+        ("z.parquet", {"batch_records": 3}, "has no option 'batch_records'"),
+    ):
+        with pytest.raises(InvalidArgumentError, match=says):
+            data.write(tmp_path / name, **options)
+
+    pixels = np.arange(2 * 8 * 8 * 3, dtype=np.uint8).reshape(2, 8, 8, 3)
+    images = flow.from_arrays({"image": pixels, "label": [0, 1]})
+    images.write(tmp_path / "i.tfrecord", images={"image": "png"})
+    found = flow.ImageDecoder(flow.open(tmp_path / "i.tfrecord").batch(2)["image"])
+    with flow.DataLoader(found) as loader:
+        assert np.array_equal(np.asarray(next(iter(loader))), pixels)
+
+
+def test_names_in_quotes_stay_as_they_are(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    pq = importlib.import_module("pyarrow.parquet")
+    path = tmp_path / "q.parquet"
+    names = ["a.b", "it's", "", "plain", "x[0]"]
+    pq.write_table(pa.table({name: [1, 2] for name in names}), path)
+    for _ in range(3):
+        flow.open(path).write(path, overwrite=True)
+        assert pq.read_schema(path).names == names
+
+
+def test_an_integer_that_a_float_cannot_hold_is_refused(tmp_path):
+    pytest.importorskip("pyarrow")
+    for number in (2**53 + 1, 2**63 - 1, -(2**53) - 1):
+        with pytest.raises(InvalidArgumentError, match="int64 do not fit into float64"):
+            flow.from_arrays({"n": [number]}).write(tmp_path / "n.arrow", columns={"n": "float64"})
+    flow.from_arrays({"n": [2**53, -(2**63)]}).write(
+        tmp_path / "n.arrow", columns={"n": "float64"}
+    )

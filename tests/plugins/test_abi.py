@@ -21,7 +21,7 @@ def cdef(header: str) -> str:
 
 def declared_functions(header: str) -> set[str]:
     text = re.sub(r"/\*.*?\*/", "", cdef(header), flags=re.S)
-    return set(re.findall(r"\b(pfd_\w+)\([^)]*\);", text))
+    return set(re.findall(r"\b(pfd_\w+)\([^;]*\);", text))
 
 
 def private_functions() -> set[str]:

@@ -25,13 +25,13 @@ HAS_CLOUDPICKLE = importlib.util.find_spec("cloudpickle") is not None
 
 
 def children():
-    """Processes of workers that this one has: each has a session of its own."""
+    """Processes of workers that this one has."""
     found = set()
     for status in Path("/proc").glob("[0-9]*/status"):
-        pid = int(status.parent.name)
         try:
-            if f"PPid:\t{os.getpid()}\n" in status.read_text() and os.getsid(pid) == pid:
-                found.add(pid)
+            is_mine = f"PPid:\t{os.getpid()}\n" in status.read_text()
+            if is_mine and b"pyops.worker" in (status.parent / "cmdline").read_bytes():
+                found.add(int(status.parent.name))
         except OSError:  # it has ended
             continue
     return found

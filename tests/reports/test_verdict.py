@@ -10,7 +10,6 @@ import pytest
 from reports.recorded import STATS, TUNED, WAITING, recorded, work
 
 import pyflowdata as flow
-from pyflowdata.insight import causes
 from pyflowdata.insight.counters import Counters, CopyCounts, ReaderFacts, SlowRange, StepTimes
 from pyflowdata.insight.measures import Measures
 from pyflowdata.insight.stats import FirstWork
@@ -571,12 +570,6 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def lock(monkeypatch):
-    """The cases are of an interpreter with a lock."""
-    monkeypatch.setattr(causes, "has_lock", lambda: True)
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_cause_and_sentence(name):
     counters, limit, cause, said = CASES[name]
@@ -589,13 +582,12 @@ def test_cause_and_sentence(name):
     assert json.loads(json.dumps(verdict.evidence)) == verdict.evidence
 
 
-def test_an_interpreter_without_a_lock_holds_none(monkeypatch):
-    monkeypatch.setattr(causes, "has_lock", lambda: False)
+def test_an_interpreter_without_a_lock_holds_none():
     for name, cause in (
         ("Python in one thread", "threads"), ("Python", "op"), ("Python beside training", ""),
         ("a generator beside training", ""), ("a thread that holds the interpreter's lock", "op"),
     ):  # fmt: skip
-        verdict = judge(CASES[name][0])
+        verdict = judge(replace(CASES[name][0], has_lock=False))
         assert verdict.cause == cause and "interpreter" not in verdict.sentence, verdict.sentence
 
 

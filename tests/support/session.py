@@ -7,7 +7,6 @@ import importlib
 import importlib.util
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,15 +41,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("PYFLOWDATA_INDEX_DIR", "none")
 
 from support import plugin_sources  # noqa: E402
-from support.programs import warm_python  # noqa: E402
 
 import pyflowdata as flow  # noqa: E402
 
 PRELOADED = "LD_PRELOAD" in os.environ
 SANITIZER_FLAGS = os.environ.get("SANITIZER_FLAGS", "")  # of the compiler, for a sanitizer
-
-if not PRELOADED:
-    warm_python.use()
 
 hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("sanitized", deadline=None, max_examples=10)
@@ -111,13 +106,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [one for one in items if one not in left]
     # At the end no process waits for another, which has a long test.
     items.sort(key=lambda one: one.get_closest_marker("slow") is None)
-
-
-@pytest.fixture
-def cold_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs that the test starts are new processes of Python, and no forks."""
-    if isinstance(taken := getattr(subprocess, "_fork_exec", None), warm_python.WarmPython):
-        monkeypatch.setattr(subprocess, "_fork_exec", taken.start)
 
 
 @pytest.fixture(scope="session")

@@ -141,9 +141,9 @@ static pfd_status find_packed(const decoding *d, int64_t number, pfd_arrow_packe
 {
     const uint8_t *pair = d->body->batch->buffers + 16 * number;
     int64_t offset = (int64_t)pfd_load_le64(pair), size = (int64_t)pfd_load_le64(pair + 8);
-    *out = (pfd_arrow_packed){.at = d->body->base + (offset < 0 ? 0 : offset)};
     if (offset < 0 || size < 0 || offset > d->body->size || size > d->body->size - offset)
         return fail_buffer(d, d->body->base, "it lies outside the body");
+    *out = (pfd_arrow_packed){.at = d->body->base + offset};
     if (size == 0) return PFD_OK;
     if (size < SIZE_BYTES) return fail_buffer(d, out->at, "it ends in its size");
     PFD_TRY(d->host->read(d->file, out->at, size, d->scratch, &out->data, d->err));

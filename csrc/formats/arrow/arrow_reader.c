@@ -531,8 +531,8 @@ static void prefetch_rows(const arrow *self, const int64_t *ordinals, const int6
     for (int64_t i = 0; i < n; i++) {
         const batch *from = &self->batches[numbers[i]];
         if (from->words < 0) continue;
-        __builtin_prefetch(self->words + from->words);
-        __builtin_prefetch(self->words + from->words + 8);
+        pfd_prefetch_line(self->words + from->words);
+        pfd_prefetch_line(self->words + from->words + 8);
     }
     for (int64_t i = 0; i < n; i++) prefetch_offsets(self, ordinals[i], numbers[i]);
 }
@@ -562,7 +562,7 @@ static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scrat
         some = n - i < AT_ONCE ? n - i : AT_ONCE;
         for (int64_t k = 0; k < some; k++) {
             numbers[k] = number = number_of(self, ordinals[i + k], number);
-            if (is_random) __builtin_prefetch(&self->batches[number]);
+            if (is_random) pfd_prefetch_line(&self->batches[number]);
         }
         if (is_random) prefetch_rows(self, ordinals + i, numbers, some);
         for (int64_t k = 0; k < some; k++) locate(self, ordinals[i + k], numbers[k], &out[i + k]);
@@ -942,6 +942,7 @@ static pfd_status write_rows(const pfd_compute_args *args, pfd_arrow_decoded **h
         int64_t alone = self->has_packed ? 0 : pfd_arrow_rows_alone(args, row.row);
         if (alone > 1) {
             PFD_TRY(gather_rows(self, &row, alone, err));
+            number = -1; /* the row may be in the batch of any of these */
             continue;
         }
         int64_t ordinal = args->records[row.row].ordinal;

@@ -69,7 +69,8 @@ static void *take(reader *r, int64_t bytes)
     return memory;
 }
 
-/* As pfd_json_begin(), which would be copied: that takes longer than some members. */
+/* pfd_json_begin(), inline: copying the cursor that a call returns takes longer than some members.
+ */
 static inline pfd_json begin_row(const reader *r)
 {
     return (pfd_json){.data = r->text,
@@ -296,7 +297,8 @@ static int32_t find_member(const reader *r, const pfd_json_node *parent, const p
     return -1;
 }
 
-/* find_member() of a node, which is asked only once where lines are alike. */
+/* find_member() of a node.  The key's lead keeps the answer: the node above BITS, the child + 2
+ * below, as 0 means not asked and 1 that the member is not wanted. */
 static int32_t child_of(reader *r, int32_t node, const pfd_json_text *key, int32_t expected)
 {
     enum { BITS = 15, MOST = 1 << BITS };
@@ -589,6 +591,6 @@ pfd_status pfd_json_rows(const pfd_json_fields *fields, const pfd_compute_args *
     memset(r.slots, 0, (size_t)fields->num_fields * sizeof *r.slots);
     memset(r.seen, 0, (size_t)fields->num_nodes * sizeof *r.seen);
     for (; r.row < args->num_rows; r.row++) PFD_TRY(read_row(&r, err));
-    pfd_scratch_rows_last(args->scratch); /* or are records, defaults, or in the scratch */
+    pfd_scratch_rows_last(args->scratch); /* in records, defaults or the scratch */
     return PFD_OK;
 }

@@ -424,7 +424,7 @@ static pfd_status choose_lines(manifest *self, const pfd_open_args *args, pfd_er
     other_usages usages = {.count = 0};
     pfd_scratch *scratch = pfd_scratch_create(); /* emptied for each group of lines */
     if (!scratch) return manifest_fail_memory(args->host, err);
-    pfd_scratch_inherit_bounds(scratch, args->scratch);
+    pfd_scratch_inherit(scratch, args->scratch);
     pfd_status status = look_at_all(self, args, scratch, &usages, err);
     pfd_scratch_free(scratch);
     return status;

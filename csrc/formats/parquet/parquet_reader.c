@@ -609,7 +609,7 @@ static int32_t is_held(const holding *all, spot *at)
  * rows are joined.  A group that is not decoded yet is left out. */
 enum { FAR = 12, NEAR = 4, SPOTS = 16 }; /* SPOTS: more than FAR */
 
-/* Prefetches the offsets of a row, whose group it holds. */
+/* Prefetches the offsets of a row; first holds its group if that is decoded. */
 static void prefetch_offsets(const pfd_compute_args *args, holding *all, spot *at)
 {
     const parquet *self = args->source;
@@ -648,14 +648,14 @@ static pfd_status write_rows(const pfd_compute_args *args, holding *all, pfd_err
     spot spots[SPOTS];
     int64_t n = args->num_rows, far = 0, near = 0;
     int32_t is_random = n > 1 && records[n - 1].ordinal - records[0].ordinal != n - 1;
+    const int64_t window = is_random ? FAR : 0;
     while (row.row < n) {
         int64_t ordinal = records[row.row].ordinal;
         if (far < row.row) far = row.row; /* neighbours were written at once */
         if (near < row.row) near = row.row;
-        if (!is_random) spots[row.row % SPOTS] = spot_of(self, all, ordinal);
-        for (; is_random && far < n && far <= row.row + FAR; far++) {
+        for (; far < n && far <= row.row + window; far++) {
             spots[far % SPOTS] = spot_of(self, all, records[far].ordinal);
-            prefetch_offsets(args, all, &spots[far % SPOTS]);
+            if (is_random) prefetch_offsets(args, all, &spots[far % SPOTS]);
         }
         for (; is_random && near < n && near <= row.row + NEAR; near++)
             prefetch_values(args, all, &spots[near % SPOTS]);

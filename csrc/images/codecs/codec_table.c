@@ -197,7 +197,7 @@ pfd_workspace *pfd_workspace_begin(const pfd_scratch *scratch)
     if (!self) return NULL;
     if (!self->arena) self->arena = pfd_scratch_create();
     if (!self->arena) return NULL;
-    pfd_scratch_inherit_bounds(self->arena, scratch);
+    pfd_scratch_inherit(self->arena, scratch);
     return self;
 }
 

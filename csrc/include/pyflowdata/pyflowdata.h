@@ -801,10 +801,10 @@ void pfd_table_drop(int64_t number); /* a number without a table is left alone *
 #define PFD_TAKES_LOCK 134217728u
 void pfd_lock_taken(void);
 
-/* Functions of CPython, for threads of the library that end: a state that a call of Python has left
- * to such a thread is freed by the thread itself.  Another thread would free it later, at a
- * callback, and without the interpreter's lock this breaks the memory of a new thread that got the
- * place of the old one. */
+/* CPython's functions by which a thread of a pool frees its own thread state before it ends:
+ * PyGILState_GetThisThreadState, Py_IsFinalizing, PyGILState_Ensure, PyGILState_Release.  Without
+ * the interpreter's lock, another thread would free the state at a later callback, when a new
+ * thread may have its memory.  Call it once, before a pool is made. */
 void pfd_thread_states(void *(*found)(void), int32_t (*is_ending)(void), int32_t (*ensure)(void),
                        void (*release)(int32_t));
 
@@ -1173,16 +1173,15 @@ typedef struct pfd_fetch_range {
     const char *url, *tag; /* live as long as the request; tag NULL: the facts are wanted, and at
                               best `size` bytes, or as many as there are, in the same answer */
     int64_t object_bytes, offset, size;
-    int64_t failed_tries, since_ns; /* tries that failed; when the first try began, of the monotonic
-                                       clock */
+    int64_t failed_attempts, since_ns; /* when the first attempt began, of the monotonic clock */
 } pfd_fetch_range;
 
-/* Sets how many requests an object has at a time, and returns how many threads are to take them: a
- * few more, so that no object, and no store, has all threads. */
-int64_t pfd_fetch_threads(int64_t requests);
+/* Sets how many requests an object has at a time, before the first one is taken.  Returns how many
+ * threads are to take them: a few more, so that no object, and no store, has all threads. */
+int64_t pfd_fetch_set_requests(int64_t requests);
 
 /* Waits for a request; NULL: fetching has stopped.  Each one is ended by put(), found(), fail() or
- * again(), in any thread.  Until then no other process of the machine fetches its blocks. */
+ * retry(), in any thread.  Until then no other process of the machine fetches its blocks. */
 pfd_fetch *pfd_fetch_take(pfd_fetch_range *range);
 pfd_status pfd_fetch_put(pfd_fetch *fetch, const uint8_t *data, int64_t size, pfd_error *err);
 /* The facts, as of PFD_LOOK_KEPT.  `bytes`: how many of the first bytes came with them, 0 or the
@@ -1190,8 +1189,8 @@ pfd_status pfd_fetch_put(pfd_fetch *fetch, const uint8_t *data, int64_t size, pf
  * is ended. */
 int32_t pfd_fetch_found(pfd_fetch *fetch, const pfd_remote_facts *facts, int64_t bytes);
 void pfd_fetch_fail(pfd_fetch *fetch, int32_t status, int32_t reason, const char *message);
-/* A try failed: the request is taken again after a pause, during which no thread has it. */
-void pfd_fetch_again(pfd_fetch *fetch, int64_t pause_ns);
+/* An attempt failed: the request is taken again after a pause, during which no thread has it. */
+void pfd_fetch_retry(pfd_fetch *fetch, int64_t pause_ns);
 void pfd_fetch_stop(void); /* wakes all who take or wait; set_folder() begins again */
 
 typedef struct pfd_fetch_counts {

@@ -272,7 +272,7 @@ static void join(const pfd_row_batch *batch, const pfd_plan_tensor *tensor, int6
     const pfd_ragged_row *rows = rows_of(batch, tensor);
     const int64_t *splits = splits_of(batch, tensor);
     const pfd_ragged_batch *joined = joined_of(batch, tensor);
-    enum { AHEAD = 6 };
+    enum { AHEAD = 6 }; /* rows */
     uint8_t *to = (uint8_t *)joined->values + splits[begin] * tensor->unit_bytes;
     for (int64_t i = begin, next; i < end; i = next) {
         next = after_neighbours(rows, splits, tensor->unit_bytes, i, end);

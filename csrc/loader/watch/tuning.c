@@ -36,9 +36,9 @@ static const double some_idle = 0.1, much_idle = 0.25, mostly_idle = 0.5;
 static const double some_blocked = 0.15; /* from this part of the busy time on, processors are not
                                             too few */
 static const double some_in_line = 0.3;  /* waking up takes less of it */
-/* Threads that compute: with fewer than one_turn, work mostly waits, and many more may gain much;
- * with up to one_and_some, threads may take turns at a lock. */
-static const double one_turn = 0.5, one_and_some = 1.3;
+/* Threads that compute: with fewer than mostly_waits, many more threads may gain much; with up to
+ * more_than_one, threads may take turns at a lock. */
+static const double mostly_waits = 0.5, more_than_one = 1.3;
 static const double other_rate = 1.3, other_use = 0.15; /* CHANGE of them are another load */
 static const double certain = 3; /* standard errors */
 static const double recent = 0.3; /* weight of a period in recent shares */
@@ -586,7 +586,7 @@ static int32_t choose_more_threads(pfd_autotune *t, const pfd_tune_period *perio
 {
     const pfd_tune_bounds *bounds = &t->bounds;
     const pfd_tune_way *way = &t->ways[PFD_TUNE_MORE_THREADS];
-    int32_t may_be_many = num_computing(t) < one_turn && way->pause == BASE_PAUSE; /* at once */
+    int32_t may_be_many = num_computing(t) < mostly_waits && way->pause == BASE_PAUSE; /* at once */
     int32_t more = t->num_threads + (may_be_many ? 7 * t->num_threads : way->stride);
     int32_t factor = t->factor;
     if (may_be_many && bounds->tunes_prefetch && factor < PFD_MOST_FACTOR) factor *= 2;
@@ -607,13 +607,13 @@ static int32_t choose_threads(pfd_autotune *t, const pfd_tune_period *period)
     const pfd_tune_bounds *bounds = &t->bounds;
     int32_t is_blocked = t->blocked >= some_blocked * (1 - t->idle);
     double computing = num_computing(t);
-    int32_t take_turns = is_blocked && computing >= one_turn;
+    int32_t take_turns = is_blocked && computing >= mostly_waits;
     int32_t is_crowded = t->in_line >= some_in_line * (1 - t->idle) && t->in_line > t->blocked;
     int32_t may_more = !is_crowded && (t->num_threads < bounds->num_processors || is_blocked);
     int32_t may_fewer = bounds->tunes_threads &&
                         (take_turns || t->num_threads > bounds->usual_threads);
     t->state = PFD_TUNING_COMPUTING;
-    if (take_turns && computing < one_and_some && choose_fewer_threads(t, 1, period)) return 1;
+    if (take_turns && computing < more_than_one && choose_fewer_threads(t, 1, period)) return 1;
     if (may_more && choose_more_threads(t, period)) return 1;
     return may_fewer ? choose_fewer_threads(t, 1, period) : 0;
 }
@@ -624,7 +624,8 @@ static int32_t is_known(const pfd_autotune *t)
 {
     const pfd_tune_mean *mean = &t->now;
     if (mean->n < LEAST_SAMPLES) return 0;
-    int32_t may_gain_much = t->num_decisions == 0 && !computes(t) && num_computing(t) < one_turn;
+    int32_t may_gain_much =
+        t->num_decisions == 0 && !computes(t) && num_computing(t) < mostly_waits;
     double error = may_gain_much ? 0.3 : 0.1;
     double variance = mean->rate_squares / (mean->n - 1) / mean->n;
     return mean->n >= MOST_SAMPLES / 2 || variance <= error * error * mean->rate * mean->rate;

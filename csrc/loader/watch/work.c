@@ -339,6 +339,33 @@ void pfd_lock_taken(void)
     lock_wait.count = NULL;
 }
 
+/* Functions of CPython. */
+static struct {
+    void *(*found)(void);
+    int32_t (*is_ending)(void), (*ensure)(void);
+    void (*release)(int32_t);
+} states;
+
+/* A callback leaves the state with one holder, which nobody else releases in this thread. */
+static void end_state(void)
+{
+    if (states.is_ending() || !states.found()) return;
+    enum { WAS_HELD, WAS_NOT_HELD };
+    (void)states.ensure();
+    states.release(WAS_HELD);
+    states.release(WAS_NOT_HELD);
+}
+
+void pfd_thread_states(void *(*found)(void), int32_t (*is_ending)(void), int32_t (*ensure)(void),
+                       void (*release)(int32_t))
+{
+    states.found = found;
+    states.is_ending = is_ending;
+    states.ensure = ensure;
+    states.release = release;
+    pfd_thread_pools_on_end(end_state);
+}
+
 void pfd_work_pads(pfd_work *work, int32_t item, int64_t elements, int64_t padded)
 {
     add(&work->counts[item].elements, elements);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -78,6 +79,7 @@ def _counts(header: bytes, num_records: int) -> Iterator[tuple[int, int, _Order]
 
 _MOST_BYTES = 1 << 25  # bytes of a file with repeated records
 _MOST_FILES = 1000  # so many take a tenth of a second
+_NAMES = math.isqrt(_MOST_FILES) + 1
 _FILES = 256  # numbers of 8 bits end here; tried if so many files have too few records
 _LIMITS = {15: "32,768", 16: "65,536"}
 # Limits of the machine, such as descriptors and memory, or of the reader.
@@ -180,8 +182,9 @@ def _in_many_files(check: Check, base: Run, paths: list[Path]) -> str:
     folder = Path(check.job.folder, "files")
     folder.mkdir()
     (parent,) = folders
-    for i in range(times):
-        os.symlink(parent, folder / str(i))
+    for i in range(_NAMES):  # so many squared are enough; a link for each name would take longer
+        os.symlink(".", folder / f"{i}")
+        os.symlink(parent, folder / f"to-{i}")
     try:
         if _fault_in_files(check, base, paths, folder, 2, "") is not None:
             return "not tried: twice the files have not twice the records"
@@ -203,7 +206,8 @@ def _fault_in_files(
     """The fault in the last record when the files are repeated this many times, under the names of
     folders.  Raises Error: the files cannot be one data set.
     """
-    files = [str(folder / str(i) / path.name) for i in range(times) for path in paths]
+    names = [folder / f"{i // _NAMES}" / f"to-{i % _NAMES}" for i in range(times)]
+    files = [str(name / path.name) for name in names for path in paths]
     kit = check.make_kit(check.job.spec.with_files(files))
     file, offset, size = _last_place(base)
     place = file + (times - 1) * len(paths), offset, size

@@ -252,11 +252,11 @@ def _split(args: argparse.Namespace) -> tuple[list[str], list[str]]:
         raise UsageError("LIB is one library, or C and C++ files")
     libraries = [library_path(name) for name in libraries]
     for name in [*libraries, *sources]:
-        _look_for(name)
+        _refuse_missing_file(name)
     return libraries, sources
 
 
-def _look_for_op(name: str) -> None:
+def _refuse_unknown_op(name: str) -> None:
     """Refuses an op that is not a built-in one, where no plugin is given."""
     try:
         find_op(name)
@@ -267,7 +267,7 @@ def _look_for_op(name: str) -> None:
         ) from None
 
 
-def _look_for(name: str) -> None:
+def _refuse_missing_file(name: str) -> None:
     if not Path(name).is_file():
         raise UsageError(f"there is no file {name}")
 
@@ -284,7 +284,7 @@ def _further(
         else:
             library = library_path(given)
         for name in sources or [library]:
-            _look_for(name)
+            _refuse_missing_file(name)
         if sources and build:
             build_plugin(sources, flags, Path(library))
         found[library] = sources
@@ -347,7 +347,7 @@ def _check(args: argparse.Namespace, folder: str, quick: bool, build: bool = Tru
     libraries, sources = _split(args)
     _refuse_wrong(args, sources)
     if not (libraries or sources or args.plugin):
-        _look_for_op(args.op)
+        _refuse_unknown_op(args.op)
     here = quick and asking.can_ask_here()
     if not here:
         asking.prepare()

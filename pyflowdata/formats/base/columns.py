@@ -110,6 +110,17 @@ def _refuse_changed(name: str, given: Any, dtype: np.dtype[Any], *, is_batch: bo
         )
 
 
+def _same(cast: Array, array: Array) -> Array:
+    """Which values have not changed; NumPy compares integers with floats as floats."""
+    if array.dtype.kind in "iu" and cast.dtype.kind == "f":
+        is_in_range = cast < float(np.iinfo(array.dtype).max + 1)
+        found: Array = is_in_range & (cast.astype(array.dtype) == array)
+        return found
+    if array.dtype.kind == "f":
+        return np.asarray((cast == array) | (np.isnan(cast) & np.isnan(array)))
+    return np.asarray(cast == array)
+
+
 def as_array(name: str, given: Any, *, is_batch: bool = False) -> Array:
     """The NumPy array of a value, with all its numbers; float32, which files hold, for bfloat16.
 
@@ -416,8 +427,9 @@ class RowShape:
             return to_float(name, given, found, self.dtype, is_batch=is_batch).reshape(array.shape)
         with np.errstate(invalid="ignore", over="ignore"):
             cast = array.astype(self.dtype)
-        if not np.array_equal(cast, array, equal_nan=array.dtype.kind == "f"):
-            differ = (cast != array).reshape(len(array), -1).any(axis=1)
+            same = _same(cast, array)
+        if not same.all():
+            differ = ~same.reshape(len(array), -1).all(axis=1)
             raise InvalidArgumentError(
                 f"values of {array.dtype} do not fit into {self.dtype}, which the file has; "
                 "cast them where that is meant",

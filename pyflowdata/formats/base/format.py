@@ -16,6 +16,7 @@ from ...errors import CorruptDataError, InvalidArgumentError, UnsupportedError
 from ...nodes import Blob, Op, find_op
 from ...nodes.sampled_attrs import Found
 from ...loader import DataLoader
+from ...remote.client import is_remote
 from .columns import Array, RowShape, buffer_of, sizes_of
 from .damage import Damage, Scan, read_all
 from .detection import Detected
@@ -199,6 +200,26 @@ class Format(RecordFormat):
         """Options of the writer for these fields, so that empty files have the right types, too."""
         return {}
 
+    def texts(
+        self, files: Sequence[str], keys: Sequence[str], values: Mapping[str, Any]
+    ) -> set[str]:
+        """Those of the keys of fields of bytes whose rows are text in UTF-8, as the files say.
+
+        Args:
+            files: The files of a reader.
+            keys: The keys of fields, as the attr of the reader spells them.
+            values: The attrs of the reader.
+        """
+        return set()
+
+    def options_of_name(self, path: str) -> dict[str, Any]:
+        """Options of the writer that the name of its file says."""
+        return {}
+
+    def name_in_file(self, field: str) -> str:
+        """The name of a field in the file."""
+        return field
+
     def encoded(self, fields: Sequence[Field], blobs: Sequence[Blob]) -> Blob | None:
         """The bytes of each record in the file, for `Writer.write_encoded`; None: no op makes them,
         and the writer encodes.
@@ -228,9 +249,39 @@ class ColumnFormat(Format):
     """A format of tables of Arrow's types: fields are the columns of the first file that rows can
     have, by their paths, such as meta.lang."""
 
+    def schema(self, path: str) -> Any:
+        """The schema of a file, as pyarrow has it.
+
+        Raises:
+            ImportError: pyarrow is not installed.
+            OSError, ValueError: pyarrow cannot read it.
+        """
+        raise NotImplementedError
+
+    def texts(
+        self, files: Sequence[str], keys: Sequence[str], values: Mapping[str, Any]
+    ) -> set[str]:
+        """Also if pyarrow cannot read the first file, or it is in a store: then none."""
+        if not files or is_remote(files[0]):
+            return set()
+        try:
+            schema = self.schema(files[0])
+        except (ImportError, OSError, ValueError):
+            return set()
+        return {key for key in keys if _is_text(schema, key)}
+
     def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
         """The types of the fields; texts of JSON are text."""
-        return {"columns": {one.name: TEXT if one.is_json else one.type for one in fields}}
+        kinds = {one.name: TEXT if one.is_json else one.type for one in fields}
+        return {"columns": {self.name_in_file(name): kind for name, kind in kinds.items()}}
+
+    def name_in_file(self, field: str) -> str:
+        """The name of a whole column is in quotes where it might be a path."""
+        quoted = _QUOTED_NAME.fullmatch(field)
+        return quoted[1].replace("''", "'") if quoted else field
+
+    def adapted(self, fields: Sequence[Field], batch: dict[str, Any]) -> dict[str, Any]:
+        return {self.name_in_file(name): column for name, column in batch.items()}
 
     def found_by_reader(self, values: Mapping[str, object]) -> Mapping[str, object]:
         """The types of columns that were given without a type, as C infers them for all columns."""
@@ -248,6 +299,23 @@ class ColumnFormat(Format):
             is_typed = ":" in _QUOTED.sub("", element) or path not in types
             typed.append(element if is_typed else f"{element}:{types[path]}")
         return Found({listed: typed})
+
+
+_QUOTED_NAME = re.compile(r"'((?:[^']|'')*)'")
+_STEP = re.compile(r"'((?:[^']|'')*)'|([^.']+)")
+
+
+def _is_text(schema: Any, path: str) -> bool:
+    """Whether a column of a schema of pyarrow, or a member of its structs, is of a type of text."""
+    found = schema
+    for quoted, plain in _STEP.findall(path):
+        name = plain or quoted.replace("''", "'")
+        if found.get_field_index(name) < 0:
+            return False
+        found = found.field(name).type
+        if not hasattr(found, "get_field_index"):
+            break
+    return str(getattr(found, "value_type", found)) in ("string", "large_string", "string_view")
 
 
 # ---- Files that are one array -------------------------------------------------------------------

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...errors import InvalidArgumentError
-from ...nodes import Blob
+from ...nodes import Blob, Node
+from ...nodes.node import files_of
+from ...nodes.registry import JSON_TEXT
 from ...ragged import Ragged
 from ...words.remedies import CHOOSE
-from .fields import BYTES, Field, as_float32
+from .fields import BYTES, Field, as_float32, field_of, split_spec
 from .format import Format
 from .images import ImageChange, ImageFields, image_fields, image_size, pixel_fields
 from .open_source import FORMATS
 from .output import COMPRESSION_SUFFIXES
+from .row_types import TEXT
 from .source import RECORD, Source
 from .writer import Writer
 
@@ -56,6 +59,64 @@ def format_of_name(path: str | os.PathLike[str]) -> str:
         )
         raise InvalidArgumentError(f"{shown}: {why}")
     return found
+
+
+# ---- Fields as their files have them -------------------------------------------------------------
+
+
+class _InFiles(NamedTuple):
+    """The output of a reader whose rows a blob has.
+
+    Attributes:
+        format: The format of the reader.
+        reader: The node.
+        keys: The key of each output in the files.
+        key: That of the blob.
+        kind: Its type, as the attr of the reader spells it.
+    """
+
+    format: Format
+    reader: Node
+    keys: list[str]
+    key: str
+    kind: str
+
+
+def _in_files(blob: Blob) -> _InFiles | None:
+    """The output through views, of several sources the first; None: an op makes the rows, or the
+    attrs of the reader do not list its outputs."""
+    while blob.node.op.is_view and blob.index < len(blob.node.inputs):
+        blob = blob.node.inputs[blob.index]
+    reader = blob.node
+    format = next((one for one in FORMATS.values() if one.reader == reader.op.name), None)
+    listed: Any = reader.values.get(reader.op.outputs_attr, ())
+    if format is None or blob.index >= len(listed):
+        return None
+    found = [split_spec(one) for one in listed]
+    keys = [key for _, key, _, _ in found]
+    return _InFiles(format, reader, keys, keys[blob.index], found[blob.index][2])
+
+
+def fields_in_files(blobs: Mapping[str, Blob]) -> list[Field]:
+    """The fields of blobs, with what only the files say: paths in records, and texts of JSON."""
+    found = []
+    for name, blob in blobs.items():
+        field, origin = field_of(name, blob), _in_files(blob)
+        if origin is not None:
+            field = origin.format.field(**vars(field))
+            field = field.with_type(JSON_TEXT) if origin.kind == JSON_TEXT else field
+        found.append(field)
+    return found
+
+
+def texts_in_files(blobs: Mapping[str, Blob]) -> set[str]:
+    """The names of the fields whose rows are text in UTF-8, as the files say."""
+    origins = {name: found for name, blob in blobs.items() if (found := _in_files(blob))}
+    texts = {
+        one.reader: one.format.texts(files_of(one.reader), one.keys, one.reader.values)
+        for one in {one.reader: one for one in origins.values()}.values()
+    }
+    return {name for name, one in origins.items() if one.key in texts[one.reader]}
 
 
 # ---- Images -------------------------------------------------------------------------------------
@@ -142,6 +203,7 @@ class Target:
         overwrite: Whether files that are there are replaced.
         change: The change of images; None: they keep their bytes.
         seal: Whether each file gets a seal.
+        is_plain: Whether the writer encodes the records: an option of it says how.
     """
 
     path: str
@@ -152,6 +214,7 @@ class Target:
     overwrite: bool = False
     change: ImageChange | None = None
     seal: bool = False
+    is_plain: bool = False
 
     @property
     def kind(self) -> Format:
@@ -245,7 +308,8 @@ class Target:
         """The blobs whose batches `write` takes: encoded records, or the fields of records that the
         writer encodes."""
         blobs = self.blobs(source, **attrs)
-        encoded = self.encoded(source, blobs)
+        is_plain = self.is_plain or self.kind.options_of_name(self.path)
+        encoded = None if is_plain else self.encoded(source, blobs)
         return blobs if encoded is None else {_ENCODED: encoded}
 
     def write(self, writer: Writer, batch: dict[str, Any], source: Source) -> None:
@@ -280,8 +344,8 @@ class Target:
         """
         if source.left_out:
             raise InvalidArgumentError(
-                f"{'; '.join(source.left_out)}: that is not a field here, and would be lost; say "
-                "with --fields what is to be converted"
+                f"{'; '.join(source.left_out)}: that is not a field here, and would be lost; "
+                f"choose the fields by {CHOOSE}"
             )
         if not source.fields:
             self._check_without_fields(source)
@@ -329,7 +393,14 @@ class Target:
         """The options of the writer about rows, so that empty files have the right types, too."""
         if not source.fields:
             return {}
-        options = self.kind.writer_options(self.fields(source))
+        fields = self.fields(source)
+        options = {**self.kind.writer_options(fields), **self.kind.options_of_name(self.path)}
+        columns = options.get("columns")
+        if isinstance(columns, dict) and BYTES in columns.values():
+            texts = texts_in_files(self.blobs(source, batch_size=1))
+            for name in map(self.kind.name_in_file, texts):
+                if columns.get(name) == BYTES:
+                    columns[name] = TEXT
         images = self.images(source)
         if self.kind.needs_images and images and images.classes:
             options["classes"] = images.classes
@@ -376,6 +447,6 @@ def _as_float32(name: str, values: Any) -> Any:
     lost = np.isinf(narrow) & np.isfinite(values)
     if lost.any():
         raise InvalidArgumentError(
-            f"{name} has {values[lost].flat[0]}, which float32 does not hold: leave out --float32"
+            f"{name} has {values[lost].flat[0]}, which float32 does not hold: keep float64"
         )
     return narrow

@@ -413,7 +413,7 @@ def test_a_loader_of_all_fields_says_once_what_is_left_out(monkeypatch):
     lambda data: data.to_numpy(1), lambda data: data.take(1).cache(),
 ])  # fmt: skip
 def test_a_data_set_that_gives_all_fields_says_once_what_is_left_out(monkeypatch, use):
-    monkeypatch.setattr("pyflowdata.native.calling_line._given", set())
+    monkeypatch.setattr("pyflowdata.native.calling_line._given", {})
     data = flow.open(FIXTURES / "types.arrow")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -717,3 +717,35 @@ def test_a_compressed_dictionary_that_states_too_many_buffers(tmp_path):
     (tmp_path / "a.arrow").write_bytes(data)
     with pytest.raises(flow.CorruptDataError, match="more buffers for views than it has"):
         read(tmp_path / "a.arrow", "kind")
+
+
+def test_orders_of_runs_and_lone_rows_over_several_batches(tmp_path):
+    """Runs are copied in place, lone rows are gathered by columns, also those that need a look."""
+    pa = pytest.importorskip("pyarrow")
+    rows = 400
+    table = pa.table({
+        "bool": [i % 7 == 0 for i in range(rows)],
+        "x": np.arange(rows, dtype=np.float32),
+        "text": [None if i % 5 == 0 else f"row {i}" for i in range(rows)],
+        "word": pa.array([f"w{i % 9}" for i in range(rows)]).dictionary_encode(),
+        "list": [[[i]] * (i % 3) for i in range(rows)],
+    })  # fmt: skip
+    path = tmp_path / "a.arrow"
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=30)
+    data = flow.open(path)
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        order: list[int] = []
+        while len(order) < 60:
+            first = int(rng.integers(rows - 3))
+            order += range(first, first + int(rng.choice([1, 1, 1, 2, 3])))
+        found = data.rows(order)
+        assert found["x"].tolist() == order
+        assert found["bool"].tolist() == [i % 7 == 0 for i in order]
+        assert found["text"].to_bytes_list() == [
+            b"" if i % 5 == 0 else f"row {i}".encode() for i in order
+        ]
+        assert found["word"].to_bytes_list() == [f"w{i % 9}".encode() for i in order]
+        lists = [found["list"][k].reshape(-1).tolist() for k in range(len(order))]
+        assert lists == [[i] * (i % 3) for i in order]

@@ -87,7 +87,7 @@ def test_values_that_are_no_fields(record, other, said, lines, here):
     with pytest.raises(flow.InvalidArgumentError, match=f"left out, and {said.split(',')[0]}, wh"):
         flow.JSONLinesReader(files=path, batch_size=1)
     status, _, err = here("convert", path, path.with_suffix(".tfrecord"), "--quiet")
-    assert status != 0 and "would be lost; say with --fields" in err
+    assert status != 0 and "would be lost; choose the fields by data.project" in err
 
 
 def test_arrays_of_anything_are_texts_of_json(lines, here, tmp_path):

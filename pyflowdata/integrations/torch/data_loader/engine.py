@@ -16,7 +16,7 @@ from torch.utils.data import IterableDataset, default_collate
 
 from .... import InvalidArgumentError
 from ....loader.epoch_steps import EpochSteps
-from ....native import version
+from ....native import has_lock, version
 from ....insight.counters import Counters, ReaderFacts, StepTimes, Work
 from ....insight.report import Report
 from ....insight.stats import empty_stats
@@ -178,6 +178,7 @@ class _Counts:
             script=os.path.basename(sys.argv[0]) if sys.argv else "",
             version=version(),
             taken=time.time(),
+            has_lock=has_lock(),
         )
         return Report(self._steps.put_into(counters))
 

@@ -16,7 +16,7 @@ from .columns import Array, byte_column, columns, little
 from .row_types import TEXT, ColumnsWriter, RowType, arrays, dense, row_type, spelled_type
 from .writer import Shard, Sizes
 
-# ---- Columns of a writer -------------------------------------------------------------------------
+# ---- Limits --------------------------------------------------------------------------------------
 
 _NUMBERS = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
@@ -176,16 +176,10 @@ class _Sink:
 
 
 class TableWriter(ColumnsWriter):
-    """Writes record batches to files whose buffers may be compressed.
-
-    A sample is a dict of numbers, text, bytes and arrays of numbers, a batch a dict of columns.
-    Text becomes utf8, bytes become binary, and arrays become lists, of a fixed size in each
-    dimension in which all rows agree.  `columns` gives types; the first sample or batch decides the
-    types of other columns.  Arrays of uint8 with one dimension are bytes, unless `columns` says
-    otherwise.
+    """The base of writers of Arrow's record batches; `ArrowWriter` describes samples and columns.
     """
 
-    levels: ClassVar[Mapping[str, tuple[int, int] | None]]  # of each compression that has levels
+    levels: ClassVar[Mapping[str, tuple[int, int] | None]]  # compression -> least and greatest
 
     def __init__(
         self,
