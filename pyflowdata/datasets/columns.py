@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
 import json
 import math
 import sys
@@ -44,6 +43,7 @@ from ..nodes.python_ops import language_of
 from ..nodes.registry import HOST_OUTPUTS
 from ..nodes.tables import Table
 from ..pyops.callbacks import user_failure
+from ..pyops.op import parameters_of
 from ..pyops.records import (
     each_record,
     fields_named_by,
@@ -699,7 +699,7 @@ def _of_records(
             f"filter() a truth, True or False, as lambda r: r[{first!r}] > 0"
         )
     if uses is not None and not uses.read:
-        own, first = next(iter(inspect.signature(function).parameters)), next(iter(fields))
+        own, first = next(iter(parameters_of(function))), next(iter(fields))
         raise InvalidArgumentError(
             f"{said}: there is no field {shown(own)} for its parameter; the fields are "
             f"{', '.join(fields)}, and a function of the record reads {own}[{shown(first)}]"

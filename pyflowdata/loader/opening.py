@@ -115,9 +115,10 @@ def _releasing(in_use: InUse, blobs: Sequence[Blob]) -> Callable[[CData], None]:
     def release(handle: CData) -> None:
         if is_ending():  # threads inside of Python functions never leave them, so nobody waits
             return
-        release_loader(handle)
-        in_use.release()
-        kept.clear()
+        if kept:  # once: a signal in _Opening.wait() leaves two objects that release the loader
+            release_loader(handle)
+            in_use.release()
+            kept.clear()
 
     return release
 
@@ -134,6 +135,7 @@ class _Opening:
     ) -> None:
         self._blobs = blobs  # C only borrows the nodes
         self._in_use = in_use
+        self._release = _releasing(in_use, blobs)
         self._options = options
         self._slots = slots
         self._out, self._err = ffi.new("pfd_loader **"), new_error()
@@ -147,7 +149,7 @@ class _Opening:
                 self._options, self._slots, len(self._blobs), self._out, self._err
             )
         if status >= 0:
-            self._handle = ffi.gc(self._out[0], _releasing(self._in_use, self._blobs))
+            self._handle = ffi.gc(self._out[0], self._release)
             if not self._is_wanted:
                 self._handle = None
         else:
@@ -165,7 +167,11 @@ class _Opening:
         if self._status is None:  # a signal handler forked, and this is the child
             raise UnsupportedError("the process was forked while the DataLoader was being opened")
         check(self._status, self._err)
-        return self._handle
+        # Its own object: one that an ended thread has made may outlive its last reference, without
+        # the interpreter's lock, until a thread with the same identifier runs Python.
+        handle = ffi.gc(self._out[0], self._release)
+        ffi.gc(self._handle, None)
+        return handle
 
     def _run(self) -> None:
         thread = threading.Thread(target=self._open, name="pyflowdata open", daemon=True)

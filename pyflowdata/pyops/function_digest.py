@@ -33,6 +33,7 @@ import inspect
 import linecache
 import re
 import sys
+import textwrap
 import types
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -62,7 +63,7 @@ _DESCRIPTORS = (
     functools.singledispatchmethod,
 )  # fmt: skip
 _MAKERS = ("__new__", "__init__", "__post_init__", "__setstate__")
-_FOR_PEOPLE = ("__repr__", "__str__", "__del__", "__reduce__", "__getstate__")
+_FOR_PEOPLE = ("__repr__", "__str__", "__del__", "__reduce__", "__getstate__", "__annotate_func__")
 _FILLING = {  # methods of containers that change them
     "add", "append", "appendleft", "clear", "difference_update", "discard", "extend", "insert",
     "move_to_end", "pop", "popitem", "popleft", "remove", "reverse", "setdefault", "sort", "update",
@@ -173,8 +174,10 @@ def _given_program() -> tuple[str, frozenset[types.CodeType]]:
     is_c = [len(one) > 1 and one[0] == "-" != one[1] and one[-1] == "c" for one in options[:-1]]
     if True not in is_c or hasattr(sys.modules["__main__"], "__file__"):
         return "", frozenset()
-    text = options[is_c.index(True) + 1]
+    given = options[is_c.index(True) + 1]
     try:
+        # An indented program runs from Python 3.14 on, which does the same.
+        text = textwrap.dedent(given) if given.lstrip("\n")[:1] in (" ", "\t") else given
         found = [compile(text, "<string>", "exec", dont_inherit=True)]
     except (SyntaxError, ValueError):
         return "", frozenset()

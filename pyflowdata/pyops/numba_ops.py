@@ -5,7 +5,6 @@ This module is imported only for such a function: then the program has imported 
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,7 +18,7 @@ from numba.extending import intrinsic
 
 from ..errors import InvalidArgumentError, UnsupportedError
 from ..native import CData, ffi, lib
-from .op import Described, PythonAttr, name_of, python_attrs
+from .op import Described, PythonAttr, name_of, parameters_of, python_attrs
 from ..nodes.row_types import RowType
 
 _RAISED = (
@@ -98,7 +97,7 @@ def _of_dispatcher(
             "already, and numba's own must not be started by several at once: leave it out"
         )
     python = function.py_func
-    parameters = list(inspect.signature(python).parameters.values())
+    parameters = list(parameters_of(python).values())
     plain = [one.name for one in parameters if one.default is one.empty]
     attrs = python_attrs(python, [one for one in parameters if one.default is not one.empty])
     names = plain[: len(plain) - len(outputs)]

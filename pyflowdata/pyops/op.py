@@ -9,6 +9,7 @@ import inspect
 import math
 import os
 import re
+import sys
 import threading
 import time
 import types
@@ -218,6 +219,20 @@ def _attr_table(attrs: Sequence[PythonAttr], owner: str, keep: list[CData]) -> t
 # ---- The function -------------------------------------------------------------------------------
 
 GIVEN_BY_HOST = ("rng", "ids")
+_ANNOTATIONS: dict[str, Any] = {}
+if sys.version_info >= (3, 14):  # evaluates them when asked; some names are for type checkers alone
+    import annotationlib
+
+    _ANNOTATIONS["annotation_format"] = annotationlib.Format.FORWARDREF
+
+
+def parameters_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The parameters of a function of the program, by name.
+
+    Raises:
+        TypeError, ValueError: It does not tell, as some functions in C.
+    """
+    return dict(inspect.signature(function, **_ANNOTATIONS).parameters)
 
 
 def given_by_host(
@@ -321,7 +336,7 @@ class Described:
 
 
 def _takes(function: Callable[..., Any], keyword: str) -> bool:
-    parameter = inspect.signature(function).parameters.get(keyword)
+    parameter = parameters_of(function).get(keyword)
     return parameter is not None and parameter.kind is inspect.Parameter.KEYWORD_ONLY
 
 
@@ -332,7 +347,7 @@ def describe(
     attrs: list[inspect.Parameter] = []
     from_host: list[inspect.Parameter] = []
     has_optional_input = False
-    for parameter in inspect.signature(function).parameters.values():
+    for parameter in parameters_of(function).values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise InvalidArgumentError(
                 f"the function has the parameter {parameter}; inputs and attrs must have names"

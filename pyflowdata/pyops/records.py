@@ -27,7 +27,7 @@ from ..ragged import Ragged
 from ..words.plain_text import no_field
 from ..words.remedies import similar
 from .function_digest import Definition, codes_of, is_code_of, source_of
-from .op import function_place, given_by_host, name_of
+from .op import function_place, given_by_host, name_of, parameters_of
 from .row_function import RowFunction, as_bytes, by_keyword, check_keywords, is_bytes
 from .str_comparisons import refuse_str
 from .tensors import Call, Mismatch, numbers_as, checked, checked_rows, to_ragged
@@ -42,7 +42,7 @@ _Vectorized = Callable[[Ragged], Array | Ragged]
 
 def all_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
     try:
-        return list(inspect.signature(function).parameters.values())
+        return list(parameters_of(function).values())
     except (TypeError, ValueError):  # some functions in C
         return []
 
@@ -392,7 +392,7 @@ class RecordFunction(RowFunction):
             inspect.Parameter(f"field{i}", inspect.Parameter.POSITIONAL_OR_KEYWORD)
             for i in range(len(self.are_bytes))
         ]
-        parameters = list(inspect.signature(self.function).parameters.values())
+        parameters = list(parameters_of(self.function).values())
         check_keywords(self.function, parameters, self.keywords)
         given = given_by_host(parameters, self.keywords, self.known)
         if self.at_once and "rng" in given:

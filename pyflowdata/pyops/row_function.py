@@ -14,7 +14,9 @@ from ..nodes import Op, find_op
 from ..nodes.node import carried_ops
 from ..nodes.row_types import RowType
 from .decoders import check_processes
-from .op import GIVEN_BY_HOST, PythonOp, describe, given_by_host, name_of, op_name
+from .op import (
+    GIVEN_BY_HOST, PythonOp, describe, given_by_host, name_of, op_name, parameters_of,
+)  # fmt: skip
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -108,7 +110,7 @@ def _signature(
 ) -> inspect.Signature:
     """A signature with this number of inputs, and the arguments that the loader gives."""
     try:
-        parameters = list(inspect.signature(function).parameters.values())
+        parameters = list(parameters_of(function).values())
     except (TypeError, ValueError):  # some functions in C
         parameters = [inspect.Parameter("rows", inspect.Parameter.VAR_POSITIONAL)]
     inputs = [one for one in parameters if one.kind in _POSITIONAL and one.name not in keywords]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import inspect
 import types
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -114,8 +113,8 @@ class _Comparisons(ast.NodeVisitor):
         is_as_given = self._bound[record] == 1 and stored is not None
         self._record = record if is_as_given else ""
         self._fields = fields - (stored or set())
-        own = dict(zip(reversed(inspect.getfullargspec(function).args),
-                       reversed(function.__defaults__ or ()), strict=False))  # fmt: skip
+        code, given = function.__code__, function.__defaults__ or ()
+        own = dict(zip(code.co_varnames[code.co_argcount - len(given) :], given, strict=False))
         # Constants of variables, and defaults of arguments that are no fields.
         self._locals = {
             name: value for name, value in own.items()

@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import inspect
 import os
 import pickle
 import subprocess
@@ -316,5 +317,5 @@ def test_stats_are_described():
     """Each key in the docstring, and no other."""
     with make_loader() as loader:
         keys = list(loader.stats())
-    listed = re.findall(r"^            ((?:\w+(?:, )?)+):", flow.DataLoader.stats.__doc__, re.M)
+    listed = re.findall(r"^    ((?:\w+(?:, )?)+):", inspect.getdoc(flow.DataLoader.stats), re.M)
     assert [name for names in listed for name in names.split(", ")] == keys

@@ -366,7 +366,7 @@ def test_a_call_that_holds_the_interpreters_lock_is_told_while_it_lasts():
             r"interpreter's lock has not been free for 1\.\d s: a call holds it, and all other "
             r"Python code waits\n", told,
         ), told  # fmt: skip
-        stack = rf"Thread 0x\w+ \(most recent call first\):\n.*in hold\n.*in {where}\n"
+        stack = rf"Thread 0x\w+ .*\(most recent call first\):\n.*in hold\n.*in {where}\n"
         assert re.search(stack, told), told
     step, rows = "step 10 of epoch 0", "on 4 rows, records 40 to 43"
     assert re.search(rf"\n  {step}: {WHO} has been in Stuck for \d\.\d s, {rows}\n", in_op), in_op
