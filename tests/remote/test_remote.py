@@ -616,10 +616,12 @@ def test_an_object_that_does_not_come_holds_up_no_other_object_or_store(cache, m
             reader = threading.Thread(target=read_it)
             reader.start()
             tried, last = 0, time.monotonic() + 30
-            while tried < 2 and time.monotonic() < last:
+            least = 2 if fault == "503" else 1  # one that hangs may have all the room
+            while tried < least and time.monotonic() < last:
                 tried = max(server.hanging, server.injected[fault])
                 time.sleep(0.01)
-            assert tried >= 2
+            assert tried >= least
+            time.sleep(0.3)  # for a second request, where the first one left room
             for url in urls:
                 np.testing.assert_array_equal(all_of(raw(url)), data)
             assert not failures and reader.is_alive()
