@@ -95,7 +95,7 @@ def _batches(
     """Yields (first record, record after the last, batch) from there on."""
     attrs: dict[str, Any] = {"on_error": "skip", "max_skipped": -1} if task.target.skip else {}
     batch_size = task.batch_size
-    blobs = task.target.columns(task.source, batch_size=batch_size, **attrs)
+    blobs = task.target.columns(task.source, task.source.blobs(batch_size=batch_size, **attrs))
     budget = task.source.memory_budget
     with DataLoader(blobs, num_threads=task.threads, memory_budget=budget, ledger="") as loader:
         loader.seek(begin // batch_size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -81,8 +82,8 @@ class _TokenTarget(Target):
             if refusal := self.kind.refusal(field):
                 raise InvalidArgumentError(refusal)
 
-    def blobs(self, source: Source, **attrs: Any) -> dict[str, Blob]:
-        text = source.blobs(**attrs)[self.text]
+    def changed(self, source: Source, blobs: Mapping[str, Blob]) -> dict[str, Blob]:
+        text = blobs[self.text]
         ids = Tokenize(
             text, tokenizer=self.tokenizer, eos=self.eos, max_length=self.max_length,
             add_special_tokens=self.adds_special,

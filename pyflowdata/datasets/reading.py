@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 import inspect
 import itertools
@@ -390,7 +391,7 @@ class Reading(DatasetBase):
         if set(options) - _options_of(Writer):
             target = dataclasses.replace(target, is_plain=True)
         fields = tuple(fields_in_files(self._fields))
-        source = _Written(_NO_FORMAT, None, (), fields, data=self, target=target)
+        source = _Written(_NO_FORMAT, None, (), fields, data=self)
         target.check(source)
         self._tell_left_out()
         made = _writer_options(target, source, options)
@@ -398,15 +399,16 @@ class Reading(DatasetBase):
         refuse_endless(size, "write")
         said = f"writing {os.fspath(path)}"
         with target.writer(path, **made) as writer, Bar(said, size) as bar, naming():
-            for batch in source.batches(batch_size=self._rows_to_write()) if size else ():
+            for batch in self._batches_to_write(source, target) if size else ():
                 target.write(writer, batch, source)
                 bar.update(writer.records)
         return writer.paths
 
-    def _rows_to_write(self) -> int:
+    def _batches_to_write(self, source: Source, target: Target) -> Iterator[dict[str, Any]]:
         readers = self._reader().loader.readers
-        size = sum(one.bytes for one in readers)
-        return max(rows_of_batch(readers[0].records, size, None), _AT_ONCE)
+        rows = rows_of_batch(readers[0].records, sum(one.bytes for one in readers), None)
+        change = functools.partial(target.columns, source)
+        return source.batches(batch_size=max(rows, _AT_ONCE), change=change)
 
 
 # ---- Files that are written ----------------------------------------------------------------------
@@ -419,19 +421,12 @@ _NO_FORMAT = Format(
 
 @dataclasses.dataclass(frozen=True)
 class _Written(Source):
-    """The records of a data set, in the place of those of files, for a target."""
+    """The records of a data set, in the place of those of files."""
 
-    data: Reading | None = None
-    target: Target | None = None
+    data: Reading = dataclasses.field(kw_only=True)
 
     def blobs(self, **attrs: Any) -> dict[str, Blob]:
-        assert self.data is not None
         return self.data._alone(**attrs)
-
-    def loader(self, *_wanted: Any, change: Any = None, **attrs: Any) -> DataLoader[Any]:
-        """A loader of what the target takes."""
-        assert self.target is not None and change is None
-        return DataLoader(self.target.columns(self, **attrs), ledger="")
 
 
 def _target(path: str | os.PathLike[str], format: str | None) -> Target:

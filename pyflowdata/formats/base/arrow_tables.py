@@ -13,7 +13,16 @@ import numpy as np
 from ...errors import InvalidArgumentError, missing_package, shown
 from ...ragged import Ragged
 from .columns import Array, byte_column, columns, little
-from .row_types import TEXT, ColumnsWriter, RowType, arrays, dense, row_type, spelled_type
+from .row_types import (
+    TEXT,
+    ColumnsWriter,
+    RowType,
+    arrays,
+    dense,
+    refuse_other_columns,
+    row_type,
+    spelled_type,
+)
 from .writer import Shard, Sizes
 
 # ---- Limits --------------------------------------------------------------------------------------
@@ -189,20 +198,7 @@ class TableWriter(ColumnsWriter):
         batch_records: int,
         **options: Any,
     ) -> None:
-        """Opens the file.
-
-        Args:
-            path: The file.
-            columns: Name of a column -> its type: str, bytes, or a dtype with the shape of a row,
-                as int64, float32[3] or float32[?,2].
-            batch_records: The rows of a record batch; a batch of more than 1 GiB has fewer.
-            **options: As for every `Writer`; `shard_bytes` counts the bytes of values.
-
-        Raises:
-            InvalidArgumentError: An argument is wrong.
-            FileError: The folder does not exist or is not writable, or the file exists already.
-            UnsupportedError: The package pyarrow is not installed.
-        """
+        """Opens the file; arguments and errors are those of `ArrowWriter`."""
         self._arrow = _pyarrow(type(self).__name__)
         self._batch_records = batch_records
         try:
@@ -260,11 +256,7 @@ class TableWriter(ColumnsWriter):
                 return
             if not self._columns:
                 self._set_columns(found)
-            names = [one.name for one in self._columns]
-            if set(found) != set(names):
-                raise InvalidArgumentError(
-                    f"the fields are {', '.join(found)}; the columns are {', '.join(names)}"
-                )
+            refuse_other_columns(found, [one.name for one in self._columns])
             made = self._made(found, 0, count)
         with self._writing():
             for rows, sizes in made:

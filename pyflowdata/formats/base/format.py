@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -245,10 +246,11 @@ _ELEMENT = re.compile(r"(?:[^=:]*=)?(?P<path>.*):(?P<type>[^:=]+(?:=.*)?)")
 _QUOTED = re.compile("'[^']*'")
 
 
-class ColumnFormat(Format):
+class ColumnFormat(Format, ABC):
     """A format of tables of Arrow's types: fields are the columns of the first file that rows can
     have, by their paths, such as meta.lang."""
 
+    @abstractmethod
     def schema(self, path: str) -> Any:
         """The schema of a file, as pyarrow has it.
 
@@ -256,7 +258,6 @@ class ColumnFormat(Format):
             ImportError: pyarrow is not installed.
             OSError, ValueError: pyarrow cannot read it.
         """
-        raise NotImplementedError
 
     def texts(
         self, files: Sequence[str], keys: Sequence[str], values: Mapping[str, Any]

@@ -64,59 +64,69 @@ def format_of_name(path: str | os.PathLike[str]) -> str:
 # ---- Fields as their files have them -------------------------------------------------------------
 
 
-class _InFiles(NamedTuple):
-    """The output of a reader whose rows a blob has.
+class _Listed(NamedTuple):
+    """A reader whose outputs are listed in one of its attrs.
 
     Attributes:
-        format: The format of the reader.
-        reader: The node.
+        format: Its format.
+        node: The reader.
         keys: The key of each output in the files.
-        key: That of the blob.
-        kind: Its type, as the attr of the reader spells it.
+        kinds: The type of each output, as the attr spells it.
     """
 
     format: Format
-    reader: Node
+    node: Node
     keys: list[str]
-    key: str
-    kind: str
+    kinds: list[str]
 
 
-def _in_files(blob: Blob) -> _InFiles | None:
-    """The output through views, of several sources the first; None: an op makes the rows, or the
-    attrs of the reader do not list its outputs."""
-    while blob.node.op.is_view and blob.index < len(blob.node.inputs):
-        blob = blob.node.inputs[blob.index]
-    reader = blob.node
-    format = next((one for one in FORMATS.values() if one.reader == reader.op.name), None)
-    listed: Any = reader.values.get(reader.op.outputs_attr, ())
-    if format is None or blob.index >= len(listed):
+def _listed(node: Node) -> _Listed | None:
+    format = next((one for one in FORMATS.values() if one.reader == node.op.name), None)
+    elements: Any = node.values.get(node.op.outputs_attr)
+    if format is None or not elements:
         return None
-    found = [split_spec(one) for one in listed]
-    keys = [key for _, key, _, _ in found]
-    return _InFiles(format, reader, keys, keys[blob.index], found[blob.index][2])
+    _, keys, kinds, _ = zip(*map(split_spec, elements), strict=True)
+    return _Listed(format, node, list(keys), list(kinds))
+
+
+def _in_files(blobs: Mapping[str, Blob]) -> dict[str, tuple[_Listed, int]]:
+    """The reader whose rows a field has, and the index of the output, through views, of several
+    sources the first.  Fields that ops compute are left out, and readers without a list."""
+    known: dict[Node, _Listed | None] = {}
+    found = {}
+    for name, blob in blobs.items():
+        while blob.node.op.is_view and blob.index < len(blob.node.inputs):
+            blob = blob.node.inputs[blob.index]
+        if blob.node not in known:
+            known[blob.node] = _listed(blob.node)
+        reader = known[blob.node]
+        if reader is not None and blob.index < len(reader.keys):
+            found[name] = reader, blob.index
+    return found
 
 
 def fields_in_files(blobs: Mapping[str, Blob]) -> list[Field]:
     """The fields of blobs, with what only the files say: paths in records, and texts of JSON."""
-    found = []
+    origins, found = _in_files(blobs), []
     for name, blob in blobs.items():
-        field, origin = field_of(name, blob), _in_files(blob)
-        if origin is not None:
-            field = origin.format.field(**vars(field))
-            field = field.with_type(JSON_TEXT) if origin.kind == JSON_TEXT else field
+        field = field_of(name, blob)
+        if name in origins:
+            reader, index = origins[name]
+            field = reader.format.field(**vars(field))
+            field = field.with_type(JSON_TEXT) if reader.kinds[index] == JSON_TEXT else field
         found.append(field)
     return found
 
 
 def texts_in_files(blobs: Mapping[str, Blob]) -> set[str]:
     """The names of the fields whose rows are text in UTF-8, as the files say."""
-    origins = {name: found for name, blob in blobs.items() if (found := _in_files(blob))}
+    origins = _in_files(blobs)
+    readers = {reader.node: reader for reader, _ in origins.values()}
     texts = {
-        one.reader: one.format.texts(files_of(one.reader), one.keys, one.reader.values)
-        for one in {one.reader: one for one in origins.values()}.values()
+        node: one.format.texts(files_of(node), one.keys, node.values)
+        for node, one in readers.items()
     }
-    return {name for name, one in origins.items() if one.key in texts[one.reader]}
+    return {name for name, (one, index) in origins.items() if one.keys[index] in texts[one.node]}
 
 
 # ---- Images -------------------------------------------------------------------------------------
@@ -285,9 +295,8 @@ class Target:
             f"{images.found.image},{images.found.label}"
         ]
 
-    def blobs(self, source: Source, **attrs: Any) -> dict[str, Blob]:
-        """A blob for each field that is read, with attrs of the reader."""
-        blobs = source.blobs(**attrs)
+    def changed(self, source: Source, blobs: Mapping[str, Blob]) -> dict[str, Blob]:
+        """The blobs of what is written, made of those of the source."""
         names = [field.name for field in source.fields] or [RECORD]
         chosen = {name: blobs[name] for name in names}
         images = self.images(source)
@@ -304,13 +313,13 @@ class Target:
 
     # ---- Batches ------------------------------------------------------------------------------
 
-    def columns(self, source: Source, **attrs: Any) -> dict[str, Blob]:
-        """The blobs whose batches `write` takes: encoded records, or the fields of records that the
-        writer encodes."""
-        blobs = self.blobs(source, **attrs)
+    def columns(self, source: Source, blobs: Mapping[str, Blob]) -> dict[str, Blob]:
+        """The blobs whose batches `write` takes, made of those of the source: encoded records, or
+        the fields of records that the writer encodes."""
+        changed = self.changed(source, blobs)
         is_plain = self.is_plain or self.kind.options_of_name(self.path)
-        encoded = None if is_plain else self.encoded(source, blobs)
-        return blobs if encoded is None else {_ENCODED: encoded}
+        encoded = None if is_plain else self.encoded(source, changed)
+        return changed if encoded is None else {_ENCODED: encoded}
 
     def write(self, writer: Writer, batch: dict[str, Any], source: Source) -> None:
         """Writes a batch of `columns`."""
@@ -397,7 +406,7 @@ class Target:
         options = {**self.kind.writer_options(fields), **self.kind.options_of_name(self.path)}
         columns = options.get("columns")
         if isinstance(columns, dict) and BYTES in columns.values():
-            texts = texts_in_files(self.blobs(source, batch_size=1))
+            texts = texts_in_files(source.blobs(batch_size=1))
             for name in map(self.kind.name_in_file, texts):
                 if columns.get(name) == BYTES:
                     columns[name] = TEXT
