@@ -28,6 +28,7 @@ from ..pyops.records import (
     all_parameters,
     fields_named_by,
     fields_read,
+    holds_texts,
     note_failure,
 )
 from ..pyops.row_function import check_keywords, is_bytes, mapped_op
@@ -461,7 +462,9 @@ class _Exploded:
             except Error:
                 raise
             except Exception as failure:
-                note_failure(failure, self._data._fields)
+                fields = self._data._fields
+                texts = {name for name in self._read if holds_texts(fields[name])}
+                note_failure(failure, self._function, fields, texts)
                 raise user_failure(failure, f"{self._said}()") from failure
             num_found += bool(pieces)
             yield from pieces[:_MOST_PIECES]
