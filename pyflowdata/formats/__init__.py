@@ -25,7 +25,15 @@ from .base.images import (
     pixel_fields,
 )
 from .base.arrow_tables import arrow_table
-from .base.source import RECORD, RecordFormat, Source, array_blob, rows_of_batch, table_blobs
+from .base.source import (
+    RECORD,
+    REST,
+    RecordFormat,
+    Source,
+    array_blob,
+    rows_of_batch,
+    table_blobs,
+)
 from .base.open_source import FORMATS, open_source, values_in_files
 from .base.output import COMPRESSION_SUFFIXES, Names, put_in_place, remove, sync_folder
 from .base.target import Target, fields_in_files, format_of_name, written_formats
@@ -37,6 +45,7 @@ __all__ = [
     "COMPRESSION_SUFFIXES",
     "FORMATS",
     "RECORD",
+    "REST",
     "CacheWriter",
     "Damage",
     "Detected",

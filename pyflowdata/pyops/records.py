@@ -382,7 +382,8 @@ class RecordFunction(RowFunction):
         return (*super().form, self.fields, self.has_index, self.at_once, self.extra)
 
     def _note(self, failure: BaseException, row: int | None = None, count: int = 1) -> None:
-        texts = {name for name, is_text in zip(self.fields, self.are_bytes, strict=False) if is_text}
+        pairs = zip(self.fields, self.are_bytes, strict=False)
+        texts = {name for name, is_text in pairs if is_text}
         note_failure(failure, self.function, self.known, texts, row, count,
                      is_batched=self.at_once > 0)  # fmt: skip
 

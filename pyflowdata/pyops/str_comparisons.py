@@ -99,7 +99,8 @@ def hint_of_texts(
         found = _found(_Mixtures, function, texts, by_place, False, is_batched)
     if found is None:
         return ""
-    return (f"; {found[1]!r} is bytes, as a text of a record is: {found[0]} takes b'...' for a str, "
+    expression, field, *_ = found
+    return (f"; {field!r} is bytes, as a text of a record is: {expression} takes b'...' for a str, "
             "or decode() of the text")  # fmt: skip
 
 
