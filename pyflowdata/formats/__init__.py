@@ -36,7 +36,13 @@ from .base.source import (
 )
 from .base.open_source import FORMATS, open_source, values_in_files
 from .base.output import COMPRESSION_SUFFIXES, Names, put_in_place, remove, sync_folder
-from .base.target import Target, fields_in_files, format_of_name, written_formats
+from .base.target import (
+    Target,
+    attrs_of_classes,
+    fields_in_files,
+    format_of_name,
+    written_formats,
+)
 from .base.uploads import Upload, upload_of
 from .base.seals import Seal, read_seal, remove_seal, seal_damage, seal_path, write_seal
 from .base.writer import Writer
@@ -63,6 +69,7 @@ __all__ = [
     "Writer",
     "array_blob",
     "arrow_table",
+    "attrs_of_classes",
     "as_float32",
     "cached_fields",
     "damage_of",
