@@ -450,14 +450,14 @@ class _Split:
         names = names_of(by, "by") if by is not None else []
         fields = data._fields
         for name in names:
-            _check_hashed(data, name, "by")
+            check_hashed(data, name, "by")
         if stratify is not None:
             if not isinstance(stratify, str):
                 raise InvalidArgumentError(
                     f"stratify = {shown(stratify)}; give the name of one field: map() makes one of "
                     "several"
                 )
-            _check_hashed(data, stratify, "stratify")
+            check_hashed(data, stratify, "stratify")
         if names and sizes.counts:
             raise InvalidArgumentError(
                 f"split({shown(sizes.counts)}, by={shown(names)}): records with the same value "
@@ -523,7 +523,7 @@ class _Split:
         )  # fmt: skip
 
 
-def _check_hashed(data: DatasetBase, name: str, what: str) -> None:
+def check_hashed(data: DatasetBase, name: str, what: str) -> None:
     """Refuses a name that is no field, and fields that have no hashes."""
     fields = data._fields
     if name not in fields:
@@ -666,7 +666,7 @@ def _hashes_of_records(data: DatasetBase, names: Sequence[str]) -> Hashes:
     """The hash of the values of each record."""
     refuse_changing_order(data, "use leaks() before it")
     for name in names:
-        _check_hashed(data, name, "key")
+        check_hashed(data, name, "key")
     wanted = Computation(
         {name: data._fields[name] for name in names}, lambda batch: hashes_of(batch, 0),
         "hash 0", "leaks()",

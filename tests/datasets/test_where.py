@@ -752,6 +752,7 @@ COUNTED = {
     "split(by)": lambda data: data.split([0.5, 0.5], by="x")[0],
     "split(stratify)": lambda data: _joined(data.split([0.5, 0.5], stratify="y")),
     "group_by": lambda data: data.group_by("y"),
+    "distinct": lambda data: data.distinct("y"),
     "windows(key)": lambda data: data.sort("y").windows(2, key="y"),
     "explode": lambda data: data.explode(lambda r: [{"part": i} for i in range(r["y"])]),
     "pack": lambda data: _with_ids(data).pack(4, field="ids", add=[]),
