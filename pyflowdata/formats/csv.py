@@ -59,6 +59,17 @@ _NUMBERS_PER_ODD = 10  # from this ratio on a column of bytes gets a note
 UNSURE = _INEXACT | _INFINITE  # a float64 may not hold the number
 
 
+def _is_json(line: bytes) -> bool:
+    if not line.lstrip().startswith(b"{"):
+        return False
+    import json  # for few files
+
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
+
+
 def _types_of(cells: Sequence[bytes], missing: Sequence[str]) -> list[int]:
     """The types of cells, in the bits of CSVCellTypes."""
     if not cells:
@@ -632,6 +643,11 @@ class CSV(Format):
         given = dict(source.attrs)
         skipped = int(given.get("skip_header_lines", 0))
         head = one.head.split(b"\n", skipped)[-1] if one.head.count(b"\n") >= skipped else b""
+        if _is_json(head.split(b"\n", 1)[0]):
+            raise InvalidArgumentError(
+                "its first line is an object of JSON, and no row of CSV: give format='json', or the "
+                "name of the file the suffix .jsonl", file=one.path,
+            )  # fmt: skip
         table = _table_of(head, len(one.head) < HEAD, given, self._missing())
         attrs: list[tuple[str, Any]] = []
         if table.delimiter != ",":
