@@ -645,8 +645,8 @@ class CSV(Format):
         head = one.head.split(b"\n", skipped)[-1] if one.head.count(b"\n") >= skipped else b""
         if _is_json(head.split(b"\n", 1)[0]):
             raise InvalidArgumentError(
-                "its first line is an object of JSON, and no row of CSV: give format='json', or the "
-                "name of the file the suffix .jsonl", file=one.path,
+                "its first line is an object of JSON, and no row of CSV: give format='json', or "
+                "the name of the file the suffix .jsonl", file=one.path,
             )  # fmt: skip
         table = _table_of(head, len(one.head) < HEAD, given, self._missing())
         attrs: list[tuple[str, Any]] = []

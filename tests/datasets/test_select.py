@@ -286,7 +286,8 @@ def test_views_that_need_an_end():
 def test_distinct_keeps_the_first_record_of_each_value(tmp_path):
     draw = np.random.default_rng(3)
     words, numbers = draw.integers(0, 40, 500), draw.integers(0, 3, 500)
-    lines = [f'{{"word": "w{a}{"x" * (a % 3)}", "n": {b}}}\n' for a, b in zip(words, numbers, strict=True)]
+    rows = zip(words, numbers, strict=True)
+    lines = [f'{{"word": "w{a}x{a % 3}", "n": {b}}}\n' for a, b in rows]
     (tmp_path / "a.jsonl").write_text("".join(lines))
     data = flow.open(tmp_path / "a.jsonl").enumerate("at")
 
