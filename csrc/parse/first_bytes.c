@@ -107,7 +107,7 @@ static const signature containers[] = {
 };
 
 #define IN_FOLDERS                                                                                 \
-    " (ImageFolderReader reads a folder of class folders with such images)"
+    " (give ImageFolderReader a folder with a folder for each class, or one for all)"
 static const signature records[] = {
     {"PNG" IN_FOLDERS, 0, 8, "\x89PNG\r\n\x1a\n"},
     {"JPEG" IN_FOLDERS, 0, 3, "\xff\xd8\xff"},

@@ -199,6 +199,11 @@ static int32_t set_values(pfd_arrow_column *column, const pfd_arrow_field *field
     column->type.dtype = field->dtype;
     out->kind = field->dtype == PFD_BOOL ? PFD_ARROW_BITS : PFD_ARROW_NUMBERS;
     out->bytes = (int32_t)pfd_dtype_size(field->dtype ? field->dtype : PFD_UINT8);
+    if (field->type == PFD_ARROW_DECIMAL) {
+        out->kind = PFD_ARROW_DECIMALS;
+        out->size = field->size;
+        out->scale = field->scale;
+    }
     return field->dtype != 0;
 }
 
@@ -612,8 +617,9 @@ static pfd_status leave_out_nulls(pfd_arrow_proposal *p, const pfd_file *file,
 {
     char how[600];
     const char *zero = column->type.dtype == PFD_BOOL ? "false" : "0";
-    (void)snprintf(how, sizeof how, ", as in %s=[\"%.400s:%s=%s\"]",
-                   file->path[0] ? "fields" : "columns", field->key, field->type, zero);
+    (void)snprintf(how, sizeof how, ", as in %s=[\"%.400s:%s=%s\"%s]",
+                   file->path[0] ? "fields" : "columns", field->key, field->type, zero,
+                   file->path[0] ? ", ..." : "");
     return leave_out(p, field->key, "has nulls and needs a default", how, err);
 }
 

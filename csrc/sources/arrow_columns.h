@@ -50,6 +50,7 @@ enum {
     /* What is at the end of the steps. */
     PFD_ARROW_NUMBERS,
     PFD_ARROW_BITS,
+    PFD_ARROW_DECIMALS,
     PFD_ARROW_BYTES,
     PFD_ARROW_LARGE_BYTES,
     PFD_ARROW_VIEWS,
@@ -72,7 +73,8 @@ typedef struct pfd_arrow_level {
     int32_t node, buffer, views;
     int32_t word; /* its first word in the words of a batch */
     int32_t bytes; /* of a number, or of a fixed value */
-    int64_t size; /* items of PFD_ARROW_FIXED */
+    int32_t scale; /* of PFD_ARROW_DECIMALS */
+    int64_t size; /* items of PFD_ARROW_FIXED; stored bytes of PFD_ARROW_DECIMALS */
 } pfd_arrow_level;
 
 typedef struct pfd_arrow_column {
@@ -91,6 +93,19 @@ typedef struct pfd_arrow_column {
     int32_t has_nulls;    /* for callers: what pfd_arrow_column_nulls() returned */
     pfd_row_type type;    /* as stored */
 } pfd_arrow_column;
+
+/* Whether values are stored in another form than numbers of their dtype. */
+static inline int32_t pfd_arrow_is_converted(const pfd_arrow_column *column)
+{
+    return column->values.kind == PFD_ARROW_BITS || column->values.kind == PFD_ARROW_DECIMALS;
+}
+
+/* Bytes of a stored number; 0: it is a bit. */
+static inline int64_t pfd_arrow_stored_bytes(const pfd_arrow_level *level)
+{
+    if (level->kind == PFD_ARROW_BITS) return 0;
+    return level->kind == PFD_ARROW_DECIMALS ? level->size : level->bytes;
+}
 
 /* Whether the values are bytes, and not numbers. */
 static inline int32_t pfd_arrow_is_bytes(const pfd_arrow_column *column)

@@ -6,6 +6,7 @@
 #include "core/hash.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,8 +54,8 @@ static const format formats[] = {
     {"+w:", PFD_ARROW_FIXED_LIST, 0, 1, 1},
     {"+s", PFD_ARROW_STRUCT, 0, 1, 0},
     {"+m", PFD_ARROW_MAP, 0, 2, 0},
+    {"d:", PFD_ARROW_DECIMAL, 0, 2, 1},
     /* Rows are not made of these: their buffers are left out. */
-    {"d:", PFD_ARROW_DECIMAL, 0, 0, 1},
     {"ti", PFD_ARROW_INTERVAL, 0, 0, 1},
     {"+u", PFD_ARROW_UNION, 0, 0, 1},
     {"+r", PFD_ARROW_RUN_END, 0, 0, 0},
@@ -108,6 +109,16 @@ static int64_t count_fields(const pfd_exported_schema *from, int32_t depth)
     return n;
 }
 
+/* "precision,scale", and ",bits" if these are not 128. */
+static void read_decimal(const char *text, pfd_arrow_field *field)
+{
+    int precision, scale, bits = 128;
+    if (sscanf(text, "%9d,%9d,%9d", &precision, &scale, &bits) < 2) bits = 0;
+    field->scale = bits ? scale : 0;
+    field->size = bits / 8;
+    field->dtype = pfd_arrow_decimal_dtype(field->size, field->scale);
+}
+
 /* Adds a field and its children.  That of a dictionary has the type of the values. */
 static void add_field(pfd_arrow_schema *out, const pfd_exported_schema *from)
 {
@@ -131,6 +142,7 @@ static void add_field(pfd_arrow_schema *out, const pfd_exported_schema *from)
     out->num_views += is_view(field);
     if (field->type == PFD_ARROW_FIXED_BINARY || field->type == PFD_ARROW_FIXED_LIST)
         field->size = strtoll(values->format + strlen(found->text), NULL, 10);
+    if (field->type == PFD_ARROW_DECIMAL) read_decimal(values->format + strlen(found->text), field);
     for (int64_t i = 0; i < from->n_children; i++) add_field(out, from->children[i]);
     field->end = out->num_fields;
 }
@@ -276,9 +288,10 @@ static int32_t set_values(importer *im, const pfd_arrow_field *field, int64_t fi
     case PFD_ARROW_BOOL: set_bits(im, first + 1, array->buffers[1], begin, n); return 1;
     default: break;
     }
-    int64_t item = type == PFD_ARROW_FIXED_BINARY ? field->size
-                   : field->has_dictionary        ? pfd_dtype_size(field->index)
-                                                  : pfd_dtype_size(field->dtype);
+    int32_t is_sized = type == PFD_ARROW_FIXED_BINARY || type == PFD_ARROW_DECIMAL;
+    int64_t item = is_sized                ? field->size
+                   : field->has_dictionary ? pfd_dtype_size(field->index)
+                                           : pfd_dtype_size(field->dtype);
     set_buffer(im, first + 1, at(array, 1, begin * item), n * item);
     return 1;
 }

@@ -140,6 +140,14 @@ static int32_t read_integer(pfd_flatbuffer *fb, const table *type)
     return dtype;
 }
 
+int32_t pfd_arrow_decimal_dtype(int64_t bytes, int32_t scale)
+{
+    enum { MOST_SCALE = 76 }; /* as many digits as any decimal has */
+    int32_t is_known = bytes == 4 || bytes == 8 || bytes == 16 || bytes == 32;
+    if (!is_known || scale < -MOST_SCALE || scale > MOST_SCALE) return 0;
+    return scale == 0 ? PFD_INT64 : PFD_FLOAT64;
+}
+
 static int32_t read_float(pfd_flatbuffer *fb, const table *type)
 {
     static const int32_t dtypes[] = {PFD_FLOAT16, PFD_FLOAT32, PFD_FLOAT64};
@@ -163,7 +171,11 @@ static void read_type(pfd_flatbuffer *fb, const table *type, pfd_arrow_field *ou
         break;
     case PFD_ARROW_TIMESTAMP:
     case PFD_ARROW_DURATION: out->dtype = PFD_INT64; break;
-    case PFD_ARROW_DECIMAL: out->size = int32_of(fb, type, 2, 128); break;
+    case PFD_ARROW_DECIMAL:
+        out->scale = int32_of(fb, type, 1, 0);
+        out->size = int32_of(fb, type, 2, 128) / 8;
+        out->dtype = pfd_arrow_decimal_dtype(out->size, out->scale);
+        break;
     case PFD_ARROW_FIXED_BINARY:
     case PFD_ARROW_FIXED_LIST: out->size = int32_of(fb, type, 0, 0); break;
     default: break;

@@ -84,7 +84,8 @@ typedef struct pfd_arrow_field {
     int64_t name_size;
     int32_t type;       /* PFD_ARROW_* */
     int32_t dtype;      /* PFD_INT8 ...: of one number; 0: the type has none */
-    int64_t size;       /* bytes of fixed binary, items of a fixed list, bits of a decimal */
+    int64_t size;       /* bytes of fixed binary and of a decimal, items of a fixed list */
+    int32_t scale;      /* digits of a decimal after its point */
     int32_t end;        /* the field after its last child */
     int32_t num_children;
     int32_t node, buffer; /* its first node and buffer in a record batch */
@@ -102,6 +103,9 @@ typedef struct pfd_arrow_schema {
     uint8_t *metadata; /* owned */
     int64_t metadata_bytes;
 } pfd_arrow_schema;
+
+/* The dtype of the numbers that decimals of `bytes` are read as; 0: there are none of this size. */
+int32_t pfd_arrow_decimal_dtype(int64_t bytes, int32_t scale);
 
 /* The name of a field's type as Arrow's documents have it: "list<item: utf8>" is "list". */
 const char *pfd_arrow_type_name(const pfd_arrow_field *field);

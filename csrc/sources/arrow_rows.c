@@ -186,9 +186,9 @@ static pfd_status values_words(const wording *w, const pfd_arrow_level *level, i
     pfd_arrow_extent found;
     words[PFD_WORD_VALIDITY] = 0;
     if (has_validity) PFD_TRY(find_validity(w, level, items, &words[PFD_WORD_VALIDITY]));
-    int64_t needed = level->kind == PFD_ARROW_BITS      ? (items + 7) / 8
-                     : level->kind == PFD_ARROW_NUMBERS ? items * level->bytes
-                                                        : items * VIEW_BYTES;
+    int64_t needed = level->kind == PFD_ARROW_BITS    ? (items + 7) / 8
+                     : level->kind == PFD_ARROW_VIEWS ? items * VIEW_BYTES
+                                                      : items * pfd_arrow_stored_bytes(level);
     if (level->kind == PFD_ARROW_BYTES || level->kind == PFD_ARROW_LARGE_BYTES) {
         int64_t bytes = level->kind == PFD_ARROW_BYTES ? 4 : 8;
         PFD_TRY(find_offsets(w, level, items, bytes, words));
@@ -563,6 +563,74 @@ static pfd_status write_text(const writer *w, const pfd_arrow_space *space,
     return write_bytes(w, space, found.data, found.size, found.at);
 }
 
+__extension__ typedef __int128 int128;
+__extension__ typedef unsigned __int128 uint128;
+
+/* The unscaled value of a decimal of 4, 8, 16 or 32 bytes; 0: it has more than 128 bits. */
+static int32_t load_decimal(const uint8_t *data, int64_t bytes, int128 *out)
+{
+    int64_t low = bytes == 4 ? (int32_t)pfd_load_le32(data) : (int64_t)pfd_load_le64(data);
+    *out = low;
+    if (bytes < 16) return 1;
+    int64_t high = (int64_t)pfd_load_le64(data + 8), sign = high >> 63;
+    *out = (int128)(((uint128)(uint64_t)high << 64) | (uint64_t)low);
+    return bytes == 16 || ((int64_t)pfd_load_le64(data + 16) == sign &&
+                           (int64_t)pfd_load_le64(data + 24) == sign);
+}
+
+/* The double that is nearest to value / 10^scale. */
+static double nearest_double(const pfd_host *host, int128 value, int32_t scale)
+{
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    enum { DIGITS = 40, EXPONENT = 16 };
+    const int64_t exact = INT64_C(1) << 53;
+    if (scale >= 0 && scale < (int32_t)PFD_COUNT(powers) && value <= exact && value >= -exact)
+        return (double)(int64_t)value / powers[scale]; /* both exact: one rounding */
+    char text[DIGITS + EXPONENT], *at = text + DIGITS;
+    uint128 left = value < 0 ? -(uint128)value : (uint128)value;
+    int64_t size = snprintf(at, EXPONENT, "e%d", -scale);
+    double found = 0;
+    do *--at = (char)('0' + (int32_t)(left % 10)), size++;
+    while (left /= 10);
+    if (value < 0) *--at = '-', size++;
+    (void)host->parse_double(at, size, &found);
+    return found;
+}
+
+/* Decimals with digits after the point become the nearest float64; others are int64. */
+static pfd_status read_decimals(const writer *w, const pfd_arrow_space *space,
+                                const pfd_arrow_level *values, int64_t begin, int64_t n,
+                                const uint8_t **out)
+{
+    const pfd_compute_args *args = w->row->args;
+    const int64_t *words = space->words + values->word;
+    int64_t at = words[PFD_WORD_BUFFER] + begin * values->size;
+    uint8_t *numbers = args->host->alloc(args->scratch, n * 8 + 1);
+    const uint8_t *data = NULL;
+    if (!numbers) return no_memory(w);
+    if (n > 0) PFD_TRY(bytes_at(w, space, at, n * values->size, &data));
+    for (int64_t i = 0; i < n; i++) {
+        int128 value;
+        int32_t fits = load_decimal(data + i * values->size, values->size, &value);
+        int64_t whole = (int64_t)value;
+        double number = 0;
+        if (fits && values->scale) number = nearest_double(args->host, value, values->scale);
+        else if (!fits || whole != value) {
+            int32_t null = 0; /* its bytes may be any */
+            PFD_TRY(is_null(w, space, words[PFD_WORD_VALIDITY], begin + i, &null));
+            if (!null)
+                return fail_row(w, space, at + i * values->size,
+                                "has a decimal that does not fit into %s",
+                                values->scale ? "128 bits" : "int64");
+        }
+        memcpy(numbers + i * 8, values->scale ? (const void *)&number : &whole, 8);
+    }
+    *out = numbers;
+    return PFD_OK;
+}
+
 /* Reads numbers [begin, end) of values; *out is in the file or in the scratch. */
 static pfd_status read_numbers(const writer *w, const pfd_arrow_space *space,
                                const pfd_arrow_level *values, int64_t begin, int64_t end,
@@ -570,6 +638,8 @@ static pfd_status read_numbers(const writer *w, const pfd_arrow_space *space,
 {
     const pfd_compute_args *args = w->row->args;
     int64_t word = space->words[values->word + PFD_WORD_BUFFER], n = end - begin;
+    if (values->kind == PFD_ARROW_DECIMALS)
+        return read_decimals(w, space, values, begin, n, out);
     if (values->kind != PFD_ARROW_BITS)
         return bytes_at(w, space, word + begin * values->bytes, n * values->bytes, out);
     uint8_t *bools = args->host->alloc(args->scratch, n + 1);
@@ -676,8 +746,7 @@ static pfd_status write_run(const writer *w, run *items)
     const pfd_arrow_space *space = &w->row->space;
     const pfd_arrow_level *last = column->has_dictionary ? &column->keys : &column->values;
     const int64_t *words = space->words + last->word;
-    int64_t item = last->kind == PFD_ARROW_BITS ? 0 : last->bytes;
-    int64_t at = words[PFD_WORD_BUFFER] + items->begin * item;
+    int64_t at = words[PFD_WORD_BUFFER] + items->begin * pfd_arrow_stored_bytes(last);
     const uint8_t *data = NULL;
     int32_t nulls = 0;
     PFD_TRY(check_shape(w, space, at, items));
@@ -1016,7 +1085,7 @@ static int32_t point_at_items(const writer *w)
         if (words[column->levels[k].word]) return 0;
     }
     if (lists->kind == (is_text ? PFD_ARROW_VIEWS : PFD_ARROW_FIXED) ||
-        values->kind == PFD_ARROW_BITS)
+        pfd_arrow_is_converted(column))
         return 0;
     const uint8_t *offsets = space->base + words[lists->word + PFD_WORD_BUFFER];
     int32_t is_large = lists->kind == (is_text ? PFD_ARROW_LARGE_BYTES : PFD_ARROW_LARGE_LISTS);
@@ -1107,7 +1176,7 @@ static int32_t find_fast_column(const writer *w, fast_column *out)
     const pfd_arrow_level *values = &column->values, *level = &column->levels[column->num_outer];
     const pfd_row_type *type = &w->output->type;
     int32_t is_text = pfd_arrow_is_bytes(column), inner = column->num_levels - column->num_outer;
-    if (column->json || column->has_dictionary || values->kind == PFD_ARROW_BITS ||
+    if (column->json || column->has_dictionary || pfd_arrow_is_converted(column) ||
         values->kind == PFD_ARROW_VIEWS || inner > !is_text || type->ndim > 1)
         return 0;
     *out = (fast_column){.lists = is_text ? values : inner ? level : NULL,
@@ -1243,7 +1312,7 @@ pfd_arrow_extent pfd_arrow_column_place(const pfd_arrow_column *column,
 {
     const pfd_arrow_level *last = column->has_dictionary ? &column->keys : &column->values;
     const int64_t *words = space->words + last->word;
-    int64_t bytes = last->bytes;
+    int64_t bytes = pfd_arrow_stored_bytes(last);
     pfd_arrow_extent found = {index, 1};
     if (column->json) return (pfd_arrow_extent){0, 0}; /* its values have no place of their own */
     if (last->kind == PFD_ARROW_BYTES || last->kind == PFD_ARROW_LARGE_BYTES) {

@@ -86,6 +86,8 @@ _METHODS = {
     "rejection_resample": "balance(name)",
     "remove_columns": "drop(name)",
     **dict.fromkeys(("rename_column", "rename_columns"), "rename({old: new})"),
+    **dict.fromkeys(("dedup", "deduplicate", "dropDuplicates", "drop_duplicates"),
+                    "distinct(name)"),
     **dict.fromkeys(("export", "save", "save_to_disk", "snapshot", "to_csv", "to_json",
                      "to_parquet", "write_csv", "write_json", "write_parquet"), _WRITTEN),
     "select_columns": "project(name)",
@@ -98,7 +100,7 @@ _METHODS = {
     "to_dict": "to_numpy()",
     "to_polars": "polars.from_arrow(data.to_arrow())",
     **dict.fromkeys(("unbatch", "rebatch"), "nothing: a data set has no batches yet"),
-    "unique": "np.unique(data.column(name))",
+    "unique": "np.unique(data.column(name)) are the values, and distinct(name) the records",
     "value_counts": "np.unique(data.column(name), return_counts=True)",
     "values": "column(name)",
     "window": "windows(length, step=...)",
@@ -129,7 +131,7 @@ def _unknown_of_batches(name: str, fields: Iterable[str], of_data: bool) -> str:
 
 _OF_DATA = ("shuffle", "take", "skip", "where", "filter", "enumerate", "repeat", "concat", "zip",
             "split", "sample", "cache", "flat_map", "explode", "windows", "group_by",
-            "write")  # fmt: skip
+            "distinct", "write")  # fmt: skip
 
 
 class Batches(tuple[Blob, ...]):

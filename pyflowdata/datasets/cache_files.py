@@ -339,7 +339,8 @@ Array = npt.NDArray[Any]
 
 _FOOTER = struct.Struct("<8s32sQ")  # magic, hash of the state, XXH64 of the elements
 _MAGIC = b"pfdcolmn"
-_MAGIC_OF_TEXTS = b"pfdtexts"  # of objects of bytes, stored with one more byte, which is not NUL
+_MAGIC_OF_BYTES, _MAGIC_OF_STR = b"pfdbytes", b"pfd_str_"  # of objects, made flat by _flat()
+_UTF8 = "utf-8", "surrogatepass"
 _LONGEST_WAIT = 600.0  # seconds for another process that computes the same
 
 
@@ -382,7 +383,7 @@ class CachedArray:
         file.seek(-_FOOTER.size, os.SEEK_END)
         end = file.tell()
         magic, state, checksum = _FOOTER.unpack(file.read())
-        if magic not in (_MAGIC, _MAGIC_OF_TEXTS) or state != self._state:
+        if magic not in (_MAGIC, _MAGIC_OF_BYTES, _MAGIC_OF_STR) or state != self._state:
             return None
         file.seek(0)
         major, minor = np.lib.format.read_magic(file)
@@ -402,7 +403,7 @@ class CachedArray:
         array = np.memmap(file, dtype, "r", begin, shape) if count else np.empty(shape, dtype)
         if _checksum(array) != checksum:
             return None
-        return array if magic == _MAGIC else as_objects([one[:-1] for one in array.tolist()])
+        return array if magic == _MAGIC else _texts_of(array, magic == _MAGIC_OF_STR)
 
     def store(self, array: Array) -> Array:
         """Writes the array; returns it mapped from the new file, or as given if it cannot be
@@ -411,8 +412,8 @@ class CachedArray:
         temporary = self.path.with_name(f"{self.path.name}.tmp-{os.getpid()}-{time.time_ns():x}")
         written, magic = array, _MAGIC
         if array.dtype.hasobject:
-            written = np.array([one + b"." for one in array.tolist()], np.bytes_)
-            magic = _MAGIC_OF_TEXTS
+            are_str = isinstance(array[0], str)
+            written, magic = _flat(array), _MAGIC_OF_STR if are_str else _MAGIC_OF_BYTES
         try:
             make_folder(self.path.parent)
             with new_file(self.path, temporary) as file:
@@ -468,10 +469,26 @@ class CachedArray:
                 path.unlink()
 
 
-def as_objects(texts: Sequence[bytes]) -> Array:
+def as_objects(texts: Sequence[Any]) -> Array:
     found = np.empty(len(texts), np.object_)
     found[:] = texts
     return found
+
+
+def _flat(texts: Array) -> Array:
+    """Texts as bytes: their number, the size of each, and the texts themselves."""
+    found = [one.encode(*_UTF8) if isinstance(one, str) else one for one in texts.tolist()]
+    sizes = np.array([len(found), *map(len, found)], "<i8")
+    return np.frombuffer(b"".join([sizes.tobytes(), *found]), np.uint8)
+
+
+def _texts_of(flat: Array, are_str: bool) -> Array:
+    """The texts that _flat() was given."""
+    count = int(flat[:8].view("<i8")[0])
+    sizes = flat[8 : 8 + 8 * count].view("<i8").tolist()
+    take = io.BytesIO(flat[8 + 8 * count :].tobytes()).read
+    found = map(take, sizes)
+    return as_objects([one.decode(*_UTF8) for one in found] if are_str else [*found])
 
 
 def _checksum(array: Array) -> int:

@@ -152,6 +152,7 @@ _BATCH_BYTES = 8 << 20
 _MOST_ROWS = 65536
 _SLOW_ROWS = 1024  # the most, where a function in Python makes them
 _ALIGNMENT = 64  # rows of a batch fill whole words of a bitmap
+_MOST_PADDING = 8  # times the bytes of texts, in an array of texts of one length
 ID, MASK = ("id", "mask")  # in a batch: file and number of each record; whether it is whole
 
 
@@ -340,6 +341,7 @@ class _Pass:
         rows = min(max(_BATCH_BYTES // bytes_of_record, _ALIGNMENT), _MOST_ROWS)
         self._rows = rows // _ALIGNMENT * _ALIGNMENT
         self._done = 0
+        self._texts: _Texts | None = None
         self._array = (
             np.zeros((self._records + 63) // 64, np.uint64) if is_bitmap else np.empty(0, np.int64)
         )
@@ -358,14 +360,15 @@ class _Pass:
                 rows = rows_of(batch)
                 found = self._checked(self._computed(batch, rows), rows)
                 if self._is_bitmap:
-                    self._add_bits(found)
+                    self._add_bits(np.asarray(found))
                 else:
                     self._add(found)
                 self._done += rows
         if self._is_bitmap and sys.byteorder == "big":
             self._array.byteswap(inplace=True)
         of_all = self._wanted.of_all
-        return self._array if of_all is None else of_all(self._array)
+        found = self._array if self._texts is None else self._texts.array()
+        return found if of_all is None else of_all(found)
 
     def _computed(self, batch: Columns, rows: int) -> Any:
         """The values for a batch; an error names the record, or the records of the batch."""
@@ -382,12 +385,17 @@ class _Pass:
                     failure.message += self._wanted.advice
             raise
 
-    def _checked(self, found: Any, rows: int) -> Array:
+    def _checked(self, found: Any, rows: int) -> Array | list[Any]:
+        """The values of a batch: an array, or a list of texts that are bytes or str."""
         if isinstance(found, Ragged):
             if found.dtype != np.uint8 or len(found.row_shape) != 1 or self._is_bitmap:
                 self._refuse(f"rows of shape {found.row_shape}; len() gives their lengths", rows)
             found = found.to_bytes_list()
-        values = self._of_list(found) if isinstance(found, list) else np.asarray(found)
+        if isinstance(found, list):
+            found = self._of_list(found)
+            if isinstance(found, list) and len(found) == rows:
+                return found
+        values = np.asarray(found)
         if self._is_bitmap and values.shape != (rows,) and values.size == rows:
             values = values.reshape(-1)
         is_right = values.shape[:1] == (rows,) and (
@@ -400,22 +408,21 @@ class _Pass:
         if not is_right:
             advice = self._wanted.advice * (values.shape[:1] != (rows,))
             self._refuse(f"{values.dtype} of shape {values.shape}", rows, advice)
-        return values
+        are_texts = values.dtype.kind in "SUO" and values.ndim == 1
+        return values.tolist() if are_texts else values
 
-    def _of_list(self, found: list[Any]) -> Array:
-        """Values of records; bytes as objects where NumPy would cut off a NUL at their end."""
+    def _of_list(self, found: list[Any]) -> Array | list[Any]:
+        """The values of records as an array; texts of one kind as they are."""
         kinds = {*map(type, found)}
         if self._is_bitmap and (listed := kinds & {list, tuple, set, dict}):
             self._refuse(f"a {listed.pop().__name__}", len(found))
-        if kinds == {bytes}:
-            values = np.array(found, np.bytes_)
-            is_whole = np.char.str_len(values).sum() == sum(map(len, found))
-            return values if is_whole else as_objects(found)
-        if kinds == {str} and any(one.endswith("\0") for one in found):
-            self._refuse("texts that NumPy cuts off at NUL, .encode() them,", len(found))
+        if kinds in ({bytes}, {str}) and not self._is_bitmap:
+            return found
         are_texts = {issubclass(kind, (bytes, str)) for kind in kinds}
         if len(are_texts) > 1:
             self._refuse("texts beside numbers", len(found))
+        if {bytes, str} <= kinds:
+            self._refuse("bytes beside str", len(found))
         return np.asarray(found)
 
     def _refuse(self, found: str, rows: int, advice: str = "") -> NoReturn:
@@ -430,19 +437,66 @@ class _Pass:
         begin = self._done // 8  # a multiple of 8
         self._array.view(np.uint8)[begin : begin + len(packed)] = packed
 
-    def _add(self, values: Array) -> None:
+    def _add(self, values: Array | list[Any]) -> None:
+        if isinstance(values, list):
+            kind = type(values[0])
+            if self._done == 0:
+                self._texts = _Texts(kind)
+            if self._texts is None or self._texts.kind is not kind:
+                self._refuse_after(kind.__name__, len(values))
+            self._texts.add(values)
+            return
+        if self._texts is not None:
+            self._refuse_after(str(values.dtype), len(values))
         if self._done == 0:
             self._array = np.empty((self._records, *values.shape[1:]), values.dtype)
         if values.shape[1:] != self._array.shape[1:]:
             self._refuse(f"rows of shape {values.shape[1:]} after {self._array.shape[1:]}",
                          len(values))  # fmt: skip
-        are_texts = [one.dtype.kind in "SUO" for one in (self._array, values)]
-        if are_texts[0] != are_texts[1]:
-            self._refuse(f"{values.dtype} after {self._array.dtype}", len(values))
         dtype = np.promote_types(self._array.dtype, values.dtype)
         if dtype != self._array.dtype:
             self._array = self._array.astype(dtype)
         self._array[self._done : self._done + len(values)] = values
+
+    def _refuse_after(self, kind: str, rows: int) -> NoReturn:
+        before = self._array.dtype if self._texts is None else self._texts.kind.__name__
+        self._refuse(f"{kind} after {before}", rows)
+
+
+class _Texts:
+    """Texts of records, bytes or str, in pieces, as one text may be much longer than all others."""
+
+    def __init__(self, kind: type) -> None:
+        self.kind = kind
+        self._pieces: list[Array] = []
+        self._count = self._longest = self._elements = 0
+
+    def add(self, texts: list[Any]) -> None:
+        longest, elements = max(map(len, texts)), sum(map(len, texts))
+        self._count += len(texts)
+        self._longest = max(self._longest, longest)
+        self._elements += elements
+        piece = as_objects(texts)
+        if _is_dense(len(texts), longest, elements):
+            padded: Array = np.array(texts, self.kind)
+            if np.char.str_len(padded).sum() == elements:  # NumPy cuts off a NUL at an end
+                piece = padded
+        self._pieces.append(piece)
+
+    def array(self) -> Array:
+        """An array of texts of one length; of objects where NumPy would cut off a NUL at the end of
+        a text, or where most of the array would be padding.
+        """
+        if not _is_dense(self._count, self._longest, self._elements):
+            self._pieces[0] = self._pieces[0].astype(np.object_)
+        return np.concatenate(self._pieces)
+
+
+def _is_dense(texts: int, longest: int, elements: int) -> bool:
+    """Whether texts that are padded to one length take little memory, or little more than their
+    own.
+    """
+    return texts * longest <= max(_BATCH_BYTES, _MOST_PADDING * elements)
 
 
 def _row_bytes(blob: Blob) -> int:
@@ -460,8 +514,7 @@ def column(data: DatasetBase, what: What) -> Array:
     """The value of an expression for each record, such as "label" or "len(tokens)".
 
     All threads compute the values once; they are stored in the cache of indexes, and the array is
-    mapped from there.  Texts come as an array of bytes of one length, or as an array of bytes
-    objects if a text ends with NUL, which NumPy would cut off.
+    mapped from there.  `Dataset.column()` says how texts come.
 
     Args:
         data: The records.

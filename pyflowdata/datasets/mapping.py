@@ -188,12 +188,17 @@ def _called(function: RowFunction, inputs: Sequence[Any], sample: str) -> Any:
         raise made from failure
 
 
-def _instead(value: Any) -> str:
+def _instead(key: str, value: Any, leading: int) -> str:
     """What a function should return in place of a value that no field holds."""
     if value is None:
         return 'return float("nan") for a missing number, and floats otherwise, or "" for a text'
     if isinstance(value, Mapping):
         return "return each of its values under a name of its own, or json.dumps() of it"
+    if leading and isinstance(value, (list, tuple)) and set(map(type, value)) <= {list, tuple}:
+        return (
+            f"rows that differ in length need their type, as outputs={{{key!r}: 'int64[?]'}}, and "
+            "a row of texts is one text, as json.dumps() makes it"
+        )
     if isinstance(value, (list, tuple)) and value and set(map(type, value)) <= {bytes, str}:
         one_text = 'b"\\n".join() of it' if type(value[0]) is bytes else "json.dumps() of it"
         return f"return one text, {one_text}; explode() makes a record of each"
@@ -234,7 +239,7 @@ def type_of(key: str, value: Any, leading: int = 0) -> RowType:
     except ValueError as failure:
         raise InvalidArgumentError(
             f"map: the result '{key}' is {shown(value)}, which is not an array of numbers, nor "
-            f"bytes or a text: {_instead(value)}"
+            f"bytes or a text: {_instead(key, value, leading)}"
         ) from failure
 
 

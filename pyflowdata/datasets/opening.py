@@ -8,13 +8,14 @@ import itertools
 import os
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, UserFunctionError, WrongUseError, shown
-from ..formats import Source, array_blob, expanded, open_source, table_blobs
+from ..formats import REST, Source, array_blob, expanded, open_source, table_blobs
 from ..nodes import Blob, find_op
 from ..native import CData, check, ffi, lib, new_error, text
 from ..nodes.argument_hints import says_how
@@ -317,7 +318,7 @@ Paths = str | os.PathLike[str]
 def open(  # noqa: A001  (flow.open, as it is called)
     paths: Paths | Sequence[Paths],
     *,
-    fields: str | Sequence[str] | Mapping[str, str] | None = None,
+    fields: str | Sequence[str | EllipsisType] | Mapping[str, str] | None = None,
     format: str | None = None,  # noqa: A002
     **attrs: Any,
 ) -> Dataset:
@@ -328,7 +329,8 @@ def open(  # noqa: A001  (flow.open, as it is called)
         paths: Files, patterns, and folders, which stand for the files in them; or a folder that is
             a data set.
         fields: Names of fields, "new=name" to rename one, or specs such as "x:float32[3]", also as
-            a dict, {"x": "float32[3]"}; None: all.
+            a dict, {"x": "float32[3]"}; in a list, ... stands for all other fields, as in
+            ["n:int64=0", ...]; None: all.
         format: As `pyflowdata head --format` takes it; None: found by content.
         **attrs: Attrs of the format's reader, without attrs of batches such as batch_size.
 
@@ -368,6 +370,8 @@ def _listed(paths: Any) -> list[str]:
 
 def _specs(fields: Any) -> list[str]:
     """The elements of `fields=`, NAME:TYPE for those of a dict."""
+    if isinstance(fields, (list, tuple)):
+        fields = [REST if one is ... else one for one in fields]
     if not isinstance(fields, Mapping):
         return names_of(fields, "fields")
     if not all(isinstance(one, str) and one for one in itertools.chain(*fields.items())):

@@ -29,6 +29,7 @@ from ..formats import (
     Target,
     Writer,
     arrow_table,
+    attrs_of_classes,
     fields_in_files,
     format_of_name,
     rows_of_batch,
@@ -365,8 +366,8 @@ class Reading(DatasetBase):
             flow.open("raw/*.jsonl").where("score > 0.5").shuffle(seed=1).write("train.parquet")
 
         The files get their names when all of them are complete; an error or Ctrl-C leaves none.
-        In Arrow, Parquet, MDS and MindRecord, what is text in JSON lines, Arrow and Parquet files
-        stays text, and other bytes are bytes, unless `columns` says otherwise.
+        In Arrow, Parquet, MDS and MindRecord, what is text in CSV, text, JSON lines, Arrow and
+        Parquet files stays text, and other bytes are bytes, unless `columns` says otherwise.
         `pyflowdata convert` writes the records of files in several processes, and resumes.
 
         Args:
@@ -391,7 +392,8 @@ class Reading(DatasetBase):
         if set(options) - _options_of(Writer):
             target = dataclasses.replace(target, is_plain=True)
         fields = tuple(fields_in_files(self._fields))
-        source = _Written(_NO_FORMAT, None, (), fields, data=self)
+        classes = () if "classes" in options else attrs_of_classes(self._fields)
+        source = _Written(_NO_FORMAT, None, (), fields, classes, data=self)
         target.check(source)
         self._tell_left_out()
         made = _writer_options(target, source, options)

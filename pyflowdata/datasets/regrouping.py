@@ -28,6 +28,7 @@ from ..pyops.records import (
     all_parameters,
     fields_named_by,
     fields_read,
+    holds_texts,
     note_failure,
 )
 from ..pyops.row_function import check_keywords, is_bytes, mapped_op
@@ -42,10 +43,11 @@ from .columns import (
     files_state,
     naming,
     refuse_changing_order,
+    words_of,
 )
 from .fingerprints import of_blobs, of_function
 from .mapping import Maps, Outputs, joined_types, refuse_open, row_type_of, type_of
-from .splitting import hashes_of
+from .splitting import check_hashed, hashes_of
 
 OwnT = TypeVar("OwnT", bound="Regrouping")
 
@@ -272,6 +274,39 @@ class Regrouping(Maps):
         runs = Table(groups.runs, said=f"group_by({shown(key)})", key=groups.key, state=state)
         return self._windows("group_by", blobs, kept, runs, 0, None, {"length": 0})
 
+    def distinct(self: OwnT, by: str | Sequence[str] | None = None) -> OwnT:
+        """The first record of each value of a field, without those that repeat it, in their order.
+
+            docs.distinct("text")                      # each text once
+            docs.distinct()                            # each record once
+
+        The values of all records are compared once, by hashes of 128 bits, when the length or a
+        record is first needed, and the result is stored like an index.
+
+        Args:
+            by: A field, or several, whose values count together; None: all fields.
+
+        Raises:
+            InvalidArgumentError: There is no such field; a field has rows of which not only the
+                first dimension varies; an order changes from epoch to epoch.
+        """
+        refuse_changing_order(self, "use distinct() before it")
+        self._check_files()
+        names = list(self._fields) if by is None else _checked_key(self, by, "by")
+        for name in names:
+            check_hashed(self, name, "by")
+        wanted, key = _hashes(self, names)
+
+        def firsts() -> Array:
+            keys = _keys(self, wanted)
+            order, is_first = np.lexsort((keys[:, 1], keys[:, 0])), np.zeros(len(keys), np.bool_)
+            is_first[order[_starts(keys[order])]] = True  # the sort is stable
+            return words_of(is_first)
+
+        said = f"distinct({'' if by is None else shown(by)})"
+        state = functools.partial(files_state, self)
+        return self._selected(Table(firsts, said=said, key=key and (*key, "distinct"), state=state))
+
     def _windows(
         self: OwnT,
         what: str,
@@ -461,7 +496,9 @@ class _Exploded:
             except Error:
                 raise
             except Exception as failure:
-                note_failure(failure, self._data._fields)
+                fields = self._data._fields
+                texts = {name for name in self._read if holds_texts(fields[name])}
+                note_failure(failure, self._function, fields, texts)
                 raise user_failure(failure, f"{self._said}()") from failure
             num_found += bool(pieces)
             yield from pieces[:_MOST_PIECES]
@@ -487,8 +524,8 @@ def _count(batch: Columns) -> Any:
 # ---- Records with the same key ------------------------------------------------------------------
 
 
-def _checked_key(data: DatasetBase, key: str | Sequence[str]) -> list[str]:
-    names = _names("key", key)
+def _checked_key(data: DatasetBase, key: str | Sequence[str], what: str = "key") -> list[str]:
+    names = _names(what, key)
     for name in names:
         data.blob(name)
     return names

@@ -99,11 +99,11 @@ def _words_of(values: Array) -> Hashes:
 
 def _hash_ragged(hashes: Hashes, column: Ragged) -> Hashes:
     words = _words_of(np.asarray(column.values))
-    hashes = hashes.copy()
-    for place in range(int(column.lengths.max(initial=0))):
-        rows = np.flatnonzero(column.lengths > place)
+    hashes, lengths, rows = hashes.copy(), column.lengths, np.arange(len(column))
+    for place in range(int(lengths.max(initial=0))):
+        rows = rows[lengths[rows] > place]
         hashes[rows] = _hash_words(hashes[rows], words[column.row_splits[rows] + place])
-    return _hash_words(hashes, column.lengths.astype(np.uint64))
+    return _hash_words(hashes, lengths.astype(np.uint64))
 
 
 def _hash_texts(hashes: Hashes, column: Ragged) -> Hashes:
@@ -111,14 +111,14 @@ def _hash_texts(hashes: Hashes, column: Ragged) -> Hashes:
     padded = np.zeros(len(column.values) + 8, np.uint8)
     padded[:-8] = column.values
     words = np.ndarray(len(column.values) + 1, "<u8", padded.data, strides=(1,))  # at any byte
-    hashes = hashes.copy()
-    for begin in range(0, int(column.lengths.max(initial=0)), 8):
-        rows = np.flatnonzero(column.lengths > begin)
-        left = np.minimum(column.lengths[rows] - begin, 8)
+    hashes, lengths, rows = hashes.copy(), column.lengths, np.arange(len(column))
+    for begin in range(0, int(lengths.max(initial=0)), 8):
+        rows = rows[lengths[rows] > begin]
+        left = np.minimum(lengths[rows] - begin, 8)
         found = words[column.row_splits[rows] + begin].astype(np.uint64)
         kept = np.uint64(2**64 - 1) >> ((8 - left) * 8).astype(np.uint64)
         hashes[rows] = _hash_words(hashes[rows], found & kept)
-    return _hash_words(hashes, column.lengths.astype(np.uint64))
+    return _hash_words(hashes, lengths.astype(np.uint64))
 
 
 # ---- Subsets ------------------------------------------------------------------------------------
@@ -450,14 +450,14 @@ class _Split:
         names = names_of(by, "by") if by is not None else []
         fields = data._fields
         for name in names:
-            _check_hashed(data, name, "by")
+            check_hashed(data, name, "by")
         if stratify is not None:
             if not isinstance(stratify, str):
                 raise InvalidArgumentError(
                     f"stratify = {shown(stratify)}; give the name of one field: map() makes one of "
                     "several"
                 )
-            _check_hashed(data, stratify, "stratify")
+            check_hashed(data, stratify, "stratify")
         if names and sizes.counts:
             raise InvalidArgumentError(
                 f"split({shown(sizes.counts)}, by={shown(names)}): records with the same value "
@@ -523,7 +523,7 @@ class _Split:
         )  # fmt: skip
 
 
-def _check_hashed(data: DatasetBase, name: str, what: str) -> None:
+def check_hashed(data: DatasetBase, name: str, what: str) -> None:
     """Refuses a name that is no field, and fields that have no hashes."""
     fields = data._fields
     if name not in fields:
@@ -666,7 +666,7 @@ def _hashes_of_records(data: DatasetBase, names: Sequence[str]) -> Hashes:
     """The hash of the values of each record."""
     refuse_changing_order(data, "use leaks() before it")
     for name in names:
-        _check_hashed(data, name, "key")
+        check_hashed(data, name, "key")
     wanted = Computation(
         {name: data._fields[name] for name in names}, lambda batch: hashes_of(batch, 0),
         "hash 0", "leaks()",

@@ -163,6 +163,10 @@ class Selecting(Reading):
 
             np.bincount(data.column("label"))
 
+        Texts come as an array of bytes of one length, as NumPy has them; or as an array of bytes
+        objects, if a text ends with NUL, which NumPy would cut off, or if padding would take more
+        than 8 times the memory of the texts, as one long text makes it.
+
         Raises:
             InvalidArgumentError: There is no such field, or it has no value for each record.
         """

@@ -25,10 +25,24 @@ from .base.images import (
     pixel_fields,
 )
 from .base.arrow_tables import arrow_table
-from .base.source import RECORD, RecordFormat, Source, array_blob, rows_of_batch, table_blobs
+from .base.source import (
+    RECORD,
+    REST,
+    RecordFormat,
+    Source,
+    array_blob,
+    rows_of_batch,
+    table_blobs,
+)
 from .base.open_source import FORMATS, open_source, values_in_files
 from .base.output import COMPRESSION_SUFFIXES, Names, put_in_place, remove, sync_folder
-from .base.target import Target, fields_in_files, format_of_name, written_formats
+from .base.target import (
+    Target,
+    attrs_of_classes,
+    fields_in_files,
+    format_of_name,
+    written_formats,
+)
 from .base.uploads import Upload, upload_of
 from .base.seals import Seal, read_seal, remove_seal, seal_damage, seal_path, write_seal
 from .base.writer import Writer
@@ -37,6 +51,7 @@ __all__ = [
     "COMPRESSION_SUFFIXES",
     "FORMATS",
     "RECORD",
+    "REST",
     "CacheWriter",
     "Damage",
     "Detected",
@@ -54,6 +69,7 @@ __all__ = [
     "Writer",
     "array_blob",
     "arrow_table",
+    "attrs_of_classes",
     "as_float32",
     "cached_fields",
     "damage_of",

@@ -37,7 +37,7 @@ from .base.columns import (
     slices,
 )
 from .base.damage import Damage, Scan
-from .base.detection import HEAD, Detected, opened, size_of
+from .base.detection import HEAD, Detected, begins_with_text, opened, size_of
 from .base.fields import BYTES, Field, notes_of, specs
 from .base.format import Format
 from .base.open_source import open_source
@@ -57,6 +57,17 @@ _INTEGERS = _INTEGER | _NEGATIVE | _UNSIGNED | _BEYOND
 _NUMBERS_PER_ODD = 10  # from this ratio on a column of bytes gets a note
 
 UNSURE = _INEXACT | _INFINITE  # a float64 may not hold the number
+
+
+def _is_json(line: bytes) -> bool:
+    if not line.lstrip().startswith(b"{"):
+        return False
+    import json  # for few files
+
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
 
 
 def _types_of(cells: Sequence[bytes], missing: Sequence[str]) -> list[int]:
@@ -632,6 +643,11 @@ class CSV(Format):
         given = dict(source.attrs)
         skipped = int(given.get("skip_header_lines", 0))
         head = one.head.split(b"\n", skipped)[-1] if one.head.count(b"\n") >= skipped else b""
+        if _is_json(head.split(b"\n", 1)[0]):
+            raise InvalidArgumentError(
+                "its first line is an object of JSON, and no row of CSV: give format='json', or "
+                "the name of the file the suffix .jsonl", file=one.path,
+            )  # fmt: skip
         table = _table_of(head, len(one.head) < HEAD, given, self._missing())
         attrs: list[tuple[str, Any]] = []
         if table.delimiter != ",":
@@ -717,6 +733,12 @@ class CSV(Format):
                             f"{field.name} has {number.decode()[:40]}, which float64 does not "
                             f"hold: choose its type with --fields, as {field.name}:bytes"
                         )
+
+    def texts(
+        self, files: Sequence[str], keys: Sequence[str], values: Mapping[str, Any]
+    ) -> set[str]:
+        """All, if the first file begins with text in UTF-8."""
+        return set(keys) if files and begins_with_text(files[0]) else set()
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
         """Reads with and without line breaks in cells, and returns the damage of the reading with

@@ -15,7 +15,7 @@ import operator
 import threading
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +28,10 @@ from ..words.plain_text import no_field
 from ..words.remedies import similar
 from .function_digest import Definition, codes_of, is_code_of, source_of
 from .op import function_place, given_by_host, name_of, parameters_of
-from .row_function import RowFunction, as_bytes, by_keyword, check_keywords, is_bytes
-from .str_comparisons import refuse_str
+from .row_function import (
+    RowFunction, as_bytes, by_keyword, check_keywords, is_bytes, note_hint,
+)  # fmt: skip
+from .str_comparisons import hint_of_texts, refuse_str
 from .tensors import Call, Mismatch, numbers_as, checked, checked_rows, to_ragged
 
 Array = npt.NDArray[Any]
@@ -256,10 +258,11 @@ _NOT_LOOKED_INTO = (
 def rows_of(column: Array | Ragged) -> list[Any]:
     """The values of a field in records: NumPy numbers, arrays (views of the column), or bytes.
     """
-    if isinstance(column, Ragged):
-        is_text = is_bytes(RowType(column.dtype, column.row_shape))
-        return column.to_bytes_list() if is_text else list(column)
-    return list(column)
+    return column.to_bytes_list() if _is_text(column) else list(column)
+
+
+def _is_text(column: Array | Ragged) -> TypeGuard[Ragged]:
+    return isinstance(column, Ragged) and is_bytes(RowType(column.dtype, column.row_shape))
 
 
 class Row(dict[str, Any]):
@@ -318,22 +321,26 @@ def _frozen(column: Array | Ragged) -> Array | Ragged:
 
 
 def note_failure(
-    failure: BaseException, fields: Iterable[str], row: int | None = None, count: int = 1
-) -> None:
-    """Notes the row and a possible cause, for the message about an exception of the function.
+    failure: BaseException, function: Callable[..., Any], fields: Iterable[str], texts: set[str],
+    row: int | None = None, count: int = 1, *, is_batched: bool = False,
+) -> None:  # fmt: skip
+    """Notes the row and a possible cause, for the message about an exception of a function.
 
     Args:
         fields: The names of the fields that a record may have.
+        texts: Those of the record's fields that are texts.
         row: The first row of the call; None: it is not known.
         count: The records of the call.
+        is_batched: The function gets columns.
     """
     hint, key = "", failure.args[0] if failure.args else None
     if type(failure) is KeyError and isinstance(key, str) and key not in fields:
         hint = f"; {no_field(key, fields)}"
+    hint += hint_of_texts(failure, function, texts, is_batched=is_batched)
     if row is not None:
         BaseException.__setattr__(failure, "pyflowdata_row", row)
         hint += f"; its call has {count} records from this one on" if count > 1 else ""
-    BaseException.__setattr__(failure, "pyflowdata_hint", hint)
+    note_hint(failure, hint)
 
 
 class RecordFunction(RowFunction):
@@ -374,6 +381,12 @@ class RecordFunction(RowFunction):
     def form(self) -> tuple[Any, ...]:
         return (*super().form, self.fields, self.has_index, self.at_once, self.extra)
 
+    def _note(self, failure: BaseException, row: int | None = None, count: int = 1) -> None:
+        pairs = zip(self.fields, self.are_bytes, strict=False)
+        texts = {name for name, is_text in pairs if is_text}
+        note_failure(failure, self.function, self.known, texts, row, count,
+                     is_batched=self.at_once > 0)  # fmt: skip
+
     def __reduce__(self) -> tuple[Any, ...]:
         made = functools.partial(type(self), has_index=self.has_index, at_once=self.at_once,
                                  extra=self.extra, known=self.known)  # fmt: skip
@@ -411,7 +424,7 @@ class RecordFunction(RowFunction):
         try:
             return self.function(record, *inputs[len(self.fields) :], **self.keywords, **given)
         except BaseException as failure:
-            note_failure(failure, self.known)
+            self._note(failure)
             raise
 
     def made_of(
@@ -501,7 +514,7 @@ class RecordFunction(RowFunction):
                 taken = self._taken(call, outputs, _CALLS, has_keywords=has_keywords)
                 taken(rows, made, outputs, self._other_names, self.function, keywords, before_row)
         except BaseException as failure:
-            note_failure(failure, self.known, len(made[0]))
+            self._note(failure, len(made[0]))
             raise
         return self._columns(call, outputs, made)
 
@@ -625,13 +638,12 @@ class RecordFunction(RowFunction):
                     BaseException.__setattr__(failure, "pyflowdata_row", begin + failure.row)
                 raise
             except BaseException as failure:
-                note_failure(failure, self.known, begin, end - begin)
+                self._note(failure, begin, end - begin)
                 raise
         return [joined(one) for one in made]
 
     def _column_of(self, column: Array | Ragged) -> Any:
-        is_text = isinstance(column, Ragged) and is_bytes(RowType(column.dtype, column.row_shape))
-        return rows_of(column) if is_text else column
+        return rows_of(column) if _is_text(column) else column
 
     def _check_rows(self, name: str, found: Any, num_rows: int) -> None:
         count = len(found) if hasattr(found, "__len__") else -1
@@ -1063,7 +1075,8 @@ def each_record(
         try:
             found.extend(_copied(function(record)) for record in records)
         except BaseException as failure:
-            note_failure(failure, known, len(found))
+            texts = {name for name, column in batch.items() if _is_text(column)}
+            note_failure(failure, function, known, texts, len(found))
             raise
         return found
 
@@ -1179,7 +1192,7 @@ class PiecesFunction(RecordFunction):
                         getattr(self._last, "pieces", made), self._refuse_count)  # fmt: skip
         except BaseException as failure:
             self._last.record = None
-            note_failure(failure, self.known, len(made[0]))
+            self._note(failure, len(made[0]))
             raise
         self._last.record, self._last.pieces = list(map(_memory, records[-1])), own
         return self._columns(call, outputs, made)

@@ -17,6 +17,7 @@ from .decoders import check_processes
 from .op import (
     GIVEN_BY_HOST, PythonOp, describe, given_by_host, name_of, op_name, parameters_of,
 )  # fmt: skip
+from .str_comparisons import hint_of_texts
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -72,7 +73,13 @@ class RowFunction:
 
     def call(self, *rows: Any, **given: Any) -> Any:
         """What the user's function returns for rows as `Dataset` shows them."""
-        return self.function(*rows, **self.keywords, **given)
+        try:
+            return self.function(*rows, **self.keywords, **given)
+        except BaseException as failure:
+            names = [*self.__signature__.parameters][: len(self.are_bytes)]
+            texts = {name for name, is_text in zip(names, self.are_bytes, strict=True) if is_text}
+            note_hint(failure, hint_of_texts(failure, self.function, texts, names))
+            raise
 
     @property
     def mapped(self) -> tuple[Callable[..., Any], dict[str, Any]]:
@@ -94,6 +101,11 @@ class RowFunction:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return RowFunction, (self.function, self.keywords, self.are_bytes)
+
+
+def note_hint(failure: BaseException, hint: str) -> None:
+    """Adds a clause to the message about an exception of a user's function."""
+    BaseException.__setattr__(failure, "pyflowdata_hint", hint)
 
 
 def as_bytes(value: Any) -> Any:

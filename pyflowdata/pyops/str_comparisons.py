@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import itertools
 import types
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from .op import function_place, name_of
 _KEEPS_BYTES = ("lower", "upper", "strip", "lstrip", "rstrip", "title", "removeprefix")
 
 
+_TAKE_STR = ("decode", "hex")  # methods of bytes
 _ORDERS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 _TURNED = str.maketrans("<>", "><")
 # Calls that say something to a person, of Python, logging and warnings.
@@ -64,28 +66,64 @@ def refuse_str(
     Raises:
         InvalidArgumentError: It names the expression, and what to write.
     """
-    if not isinstance(function, types.FunctionType) or (source := source_of(function)) is None:
-        return
-    own = [one.arg for one in source.args.args]
-    optional = set(own[len(own) - len(source.args.defaults) :])  # None in other calls
-    places = zip(own, own if by_place is None else by_place, strict=False)
-    named = {arg: field for arg, field in places if field in texts}
-    record = own[0] if by_place is None and own and not of_columns else ""
-    as_texts = {} if of_columns or by_place is None else named
-    looked = _Comparisons(function, source, record, texts, as_texts, optional, is_batched)
-    if of_columns:
-        looked.look_at_rows(source, {*named})
-    body = [source.body] if isinstance(source, ast.Lambda) else source.body
-    for part in body:
-        looked.visit(part)
-    if looked.found is not None:
-        text, field, kind, sign = looked.found
+    found = _found(_Comparisons, function, texts, by_place, of_columns, is_batched)
+    if found is not None:
+        text, field, kind, sign = found
         why = "which are never equal" if sign == "==" else "which have no order"
         place = function_place(function)
         raise InvalidArgumentError(
             f"{name_of(function)}(){f' ({place})' if place else ''}: {text} "
             + _REMEDIES[kind].format(field=field, why=why, sign=sign)
         )
+
+
+def hint_of_texts(
+    failure: BaseException,
+    function: Callable[..., Any],
+    texts: set[str],
+    by_place: Sequence[str] | None = None,
+    *,
+    is_batched: bool = False,
+) -> str:
+    """What to write where a function failed as it used a text, which is bytes, like a str; "": it
+    failed for another reason, or for one that its source does not show.
+
+    Args:
+        texts, by_place, is_batched: As in `refuse_str()`.
+    """
+    if type(failure) is AttributeError and isinstance(failure.obj, bytes) and texts:
+        names = " and ".join(map(repr, sorted(texts)))
+        return f"; a text of a record is bytes, as {names}: its decode() is a str"
+    found = None
+    if type(failure) is TypeError:
+        found = _found(_Mixtures, function, texts, by_place, False, is_batched)
+    if found is None:
+        return ""
+    expression, field, *_ = found
+    return (f"; {field!r} is bytes, as a text of a record is: {expression} takes b'...' for a str, "
+            "or decode() of the text")  # fmt: skip
+
+
+def _found(
+    kind: type[_Comparisons], function: Callable[..., Any], texts: set[str],
+    by_place: Sequence[str] | None, of_columns: bool, is_batched: bool,
+) -> tuple[str, str, type, str] | None:  # fmt: skip
+    """The first expression of the function that the walk finds; None also without a source."""
+    if not isinstance(function, types.FunctionType) or (source := source_of(function)) is None:
+        return None
+    own = [one.arg for one in source.args.args]
+    optional = set(own[len(own) - len(source.args.defaults) :])  # None in other calls
+    places = zip(own, own if by_place is None else by_place, strict=False)
+    named = {arg: field for arg, field in places if field in texts}
+    record = own[0] if by_place is None and own and not of_columns else ""
+    as_texts = {} if of_columns or by_place is None else named
+    looked = kind(function, source, record, texts, as_texts, optional, is_batched)
+    if of_columns:
+        looked.look_at_rows(source, {*named})
+    body = [source.body] if isinstance(source, ast.Lambda) else source.body
+    for part in body:
+        looked.visit(part)
+    return looked.found
 
 
 class _Comparisons(ast.NodeVisitor):
@@ -356,6 +394,39 @@ class _Comparisons(ast.NodeVisitor):
         """Whether a name is that of Python itself."""
         own = (self._bound, self._closure, self._globals)
         return not any(name in one for one in own)
+
+
+class _Mixtures(_Comparisons):
+    """The walk of `hint_of_texts()`: operations with a str and a text, of a function in which
+    `refuse_str()` found nothing.
+    """
+
+    def visit(self, node: ast.AST) -> None:
+        operands = _operands(node)
+        if any(isinstance(self._value(one), str) for one in operands):
+            for one in operands:
+                self._note(node, self._field(one), TypeError)
+        super().visit(node)
+
+
+def _operands(node: ast.AST) -> list[ast.expr]:
+    """The values that an operation may join: a sum, `in`, or a method or function with arguments.
+    """
+    if isinstance(node, ast.BinOp):
+        found = []
+        while isinstance(node, ast.BinOp):
+            found.append(node.right)
+            node = node.left
+        return [node, *found]
+    if isinstance(node, ast.Compare):
+        return [node.left, *node.comparators]
+    if not isinstance(node, ast.Call):
+        return []
+    found = [*node.args, *(one.value for one in node.keywords)]
+    lists = [one.elts for one in found if isinstance(one, (ast.List, ast.Tuple))]
+    if isinstance(node.func, ast.Attribute) and node.func.attr not in _TAKE_STR:
+        found.append(node.func.value)
+    return [*found, *itertools.chain(*lists)]
 
 
 def _item(values: Any, key: Any) -> Any:

@@ -178,8 +178,8 @@ def _other_dtype(name: str, found: Any, array: Array, dtype: np.dtype[Any]) -> s
     is_cast = other != "bytes" and hasattr(found, "astype")
     own = f"return {as_dtype(name, dtype)}, or " if is_cast else ""
     return (
-        f"the output '{name}' {what}, and {dtype_name(dtype)} is declared: {own}declare the "
-        f"other, as in outputs={{{name!r}: {other!r}}}"
+        f"the output '{name}' {what}, and {dtype_name(dtype)} is declared, by outputs or by the "
+        f"first records: {own}declare the other, as in outputs={{{name!r}: {other!r}}}"
     )
 
 

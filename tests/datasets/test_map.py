@@ -170,6 +170,8 @@ def test_types_are_those_of_the_first_records_or_given():
     ):
         with pytest.raises(flow.InvalidArgumentError, match=text):
             data.map(function, "x")
+    with pytest.raises(flow.InvalidArgumentError, match=r"outputs=\{'y': 'int64\[\?\]'\}"):
+        data.map(lambda r: {"y": [list(range(i)) for i in range(len(r["x"]))]}, batched=True)
     with pytest.raises(flow.InvalidArgumentError, match="has no parameter 'j'; it has x"):
         data.map(own.double, "x", j=1)
     with pytest.raises(flow.InvalidArgumentError, match="no fields were named, and there are 4"):
@@ -390,8 +392,9 @@ def test_damaged_records_are_no_sample(tmp_path):
 @pytest.mark.parametrize(
     ("first", "later", "message"),
     [
-        (1, 1.5, "'n' has dtype float64, and int64 is declared: declare .*{'n': 'float64'}"),
-        (1, "one", "'n' is a text or bytes, and int64 is declared: declare .*{'n': 'bytes'}"),
+        (1, 1.5, "'n' has dtype float64, and int64 is declared, by outputs or by the first "
+                 "records: declare .*{'n': 'float64'}"),
+        (1, "one", "'n' is a text or bytes, and int64 is declared.*: declare .*{'n': 'bytes'}"),
         ("one", 1, "'n' is 1, and bytes or a text are declared"),
     ],
 )

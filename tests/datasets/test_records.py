@@ -4,6 +4,7 @@ import argparse
 import json
 import logging
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -870,6 +871,37 @@ def test_a_text_that_is_put_into_a_str_is_refused_also_in_columns_and_inner_func
         lambda r: {"n": [f"{c.decode()}" == word for c in r["text"]]},
     ):
         assert sum(data.map(right, batched=True).column("n")) == count
+
+
+def test_a_str_that_meets_a_text_is_told_that_texts_are_bytes():
+    data = made()
+    own = {
+        "'fox' in r['text']": lambda: data.map(lambda r: {"n": "fox" in r["text"]}),
+        "'a' + r['text'] + b'!'": lambda: data.map(
+            lambda r: {"n": "a" + r["text"] + b"!"}, outputs={"n": "bytes"}).head(1),
+        "t.split(' ')": lambda: data.map(
+            lambda r: {"n": [t.split(" ") for t in r["text"]]}, batched=True),
+        "' '.join([text])": lambda: data.map(lambda text: {"n": " ".join([text])}),
+        "t.replace('a', 'b')": lambda: data.map(
+            lambda t: {"n": t.replace("a", "b")}, "text", outputs={"n": "bytes"})[0],
+        "r['text'].lower().find('a')": lambda: data.where(
+            lambda r: r["text"].lower().find("a") == 0).head(1),
+        "re.split('a', r['text'])": lambda: data.explode(
+            lambda r: [{"n": one} for one in re.split("a", r["text"])]),
+    }  # fmt: skip
+    for expression, use in own.items():
+        name = "t" if "t.replace" in expression else "text"
+        said = f"'{name}' is bytes, as a text of a record is: {expression} takes b'...' for a str"
+        with pytest.raises(flow.UserFunctionError) as caught:
+            use()
+        assert said in str(caught.value) and "test_records.py:" in str(caught.value)
+    with pytest.raises(flow.UserFunctionError, match="is bytes, as 'text': its decode"):
+        data.map(lambda r: {"n": [r["y"], r["text"].casefold()]})
+    for other in (lambda r: {"n": [r["y"] + "!", r["text"].decode("utf-8")]},
+                  lambda r: {"n": (r["y"].casefold(), r["text"])}):  # fmt: skip
+        with pytest.raises(flow.UserFunctionError) as caught:
+            data.map(other)
+        assert "is bytes" not in str(caught.value)
 
 
 def test_a_name_that_is_no_field_is_a_key_error_with_the_likely_one():

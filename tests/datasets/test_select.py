@@ -278,3 +278,38 @@ def test_views_that_need_an_end():
     with pytest.raises(InvalidArgumentError, match=r"data set 0 has no end.* 1 has 10.*take\(10\)"):
         data.repeat().zip(data.rename(x="y"))[1]
     assert data.repeat().take(20).select([5, 12]).column("x").tolist() == [5, 2]
+
+
+# ---- distinct -----------------------------------------------------------------------------------
+
+
+def test_distinct_keeps_the_first_record_of_each_value(tmp_path):
+    draw = np.random.default_rng(3)
+    words, numbers = draw.integers(0, 40, 500), draw.integers(0, 3, 500)
+    rows = zip(words, numbers, strict=True)
+    lines = [f'{{"word": "w{a}x{a % 3}", "n": {b}}}\n' for a, b in rows]
+    (tmp_path / "a.jsonl").write_text("".join(lines))
+    data = flow.open(tmp_path / "a.jsonl").enumerate("at")
+
+    def first_of(*keys):
+        seen = {}
+        for at, key in enumerate(zip(*keys, strict=True)):
+            seen.setdefault(key, at)
+        return list(seen.values())
+
+    for by, keys in (("word", [words]), (["n", "word"], [words, numbers]), ("n", [numbers])):
+        found = data.distinct(by)
+        assert [r["at"] for r in found] == first_of(*keys) and len(found) == len(first_of(*keys))
+    assert len(data.distinct()) == 500  # `at` differs
+    assert len(data.drop("at").distinct()) == len(first_of(words, numbers))
+    shuffled = data.shuffle(seed=1).distinct("word")
+    assert sorted(r["at"] for r in shuffled) == first_of(words)
+    assert [r["at"] for r in shuffled] != first_of(words)
+    assert list(data.where("n > 5").distinct("word")) == []
+    for wrong, said in (("wrod", "did you mean 'word'"), ([], "name of a field"), (3, "by = 3")):
+        with pytest.raises(flow.Error, match=said):
+            data.distinct(wrong)
+    with pytest.raises(InvalidArgumentError, match=r"use distinct\(\) before it"):
+        data.sample([1.0] * 500).distinct("word")
+    with pytest.raises(AttributeError, match=r"distinct\(name\)"):
+        data.drop_duplicates("word")

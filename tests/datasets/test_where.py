@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import traceback
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -204,7 +205,7 @@ def test_columns(path):
     assert mixed.shape == (N,)
 
 
-def test_texts_keep_the_nuls_at_their_ends(tmp_path, cache, passes):
+def test_texts_keep_the_nuls_at_their_ends(tmp_path, cache, passes, monkeypatch):
     texts = [b"a", b"a\0", b"a", b"", b"\0\0", b"b"]
     data = flow.from_arrays({"t": texts, "i": np.arange(6)})
     assert column(data, "t").tolist() == column(data, lambda r: r["t"]).tolist() == texts
@@ -223,10 +224,36 @@ def test_texts_keep_the_nuls_at_their_ends(tmp_path, cache, passes):
     for mixed in (lambda r: r["t"] if r["i"] else 7, lambda i: [b"a", 1] * 3):
         with pytest.raises(InvalidArgumentError, match="texts beside numbers"):
             len(data.sort(mixed).head(1))
-    with pytest.raises(InvalidArgumentError, match="encode"):
-        column(data, lambda r: r["t"].decode())
+    found = [column(kept, lambda r: r["t"].decode()) for _ in range(2)]
+    assert [one.tolist() for one in found] == [["a", "a\0"]] * 2 and passes[3:] == ["<lambda>"]
+    many = flow.from_arrays({"t": ["a", "b"] * 64, "i": np.arange(128)})
+    monkeypatch.setattr(columns, "_BATCH_BYTES", 1)
+    for last, said in ((2, "bytes beside str"), (64, "str after bytes")):
+        with pytest.raises(InvalidArgumentError, match=f"<lambda> gives {said} for 64 records"):
+            column(many, lambda r: r["t"] if r["i"] < last else r["t"].decode())
     words = flow.from_arrays({"t": ["b", "é", "a"]})
     assert [r["t"] for r in words.sort(lambda r: r["t"].decode())] == [b"a", b"b", "é".encode()]
+
+
+@pytest.mark.parametrize("kind", [bytes, str])
+def test_one_long_text_among_short_ones_takes_its_own_memory(tmp_path, passes, kind):
+    texts = [f"{i:020}" for i in range(0, 60_000, 7)]
+    texts[100] = "z" * 300_000  # 2.5 GB as rows of one length
+    lines = tmp_path / "t.jsonl"
+    lines.write_text("".join(f'{{"t": "{text}"}}\n' for text in texts))
+    what = "t" if kind is bytes else lambda r: r["t"].decode()
+    tracemalloc.start()
+    try:
+        for _ in range(2):  # computed, and from the cache
+            data = flow.open(lines, index_dir=str(tmp_path / "own"))
+            found = data.column(what)
+            assert found.dtype == object
+            assert found.tolist() == [text if kind is str else text.encode() for text in texts]
+        assert data.sort(what)[-1]["t"] == b"z" * 300_000
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
+    assert len(passes) == 2
 
 
 def test_a_pass_is_made_when_it_is_needed_and_once(path, passes):
@@ -725,6 +752,7 @@ COUNTED = {
     "split(by)": lambda data: data.split([0.5, 0.5], by="x")[0],
     "split(stratify)": lambda data: _joined(data.split([0.5, 0.5], stratify="y")),
     "group_by": lambda data: data.group_by("y"),
+    "distinct": lambda data: data.distinct("y"),
     "windows(key)": lambda data: data.sort("y").windows(2, key="y"),
     "explode": lambda data: data.explode(lambda r: [{"part": i} for i in range(r["y"])]),
     "pack": lambda data: _with_ids(data).pack(4, field="ids", add=[]),

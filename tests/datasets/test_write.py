@@ -73,6 +73,17 @@ def test_shards_hold_all_records_in_turn(tmp_path, columns):
     shards = [np.load(path) for path in files]
     assert list(map(len, shards)) == [1300, 1300, 400]
     assert np.array_equal(np.concatenate(shards), columns["n"])
+    for path in files:
+        path.unlink()
+    data.write(tmp_path / "n.npy")
+    (tmp_path / "part").mkdir()  # neither a shard nor one file
+    data.write(tmp_path / "part", format="npy", shard_records=2000)
+    with pytest.raises(FileError, match=r"n.npy: it is there already.*overwrite=True"):
+        data.write(tmp_path / "n.npy", shard_records=1000)
+    data.write(tmp_path / "n.npy", shard_records=2000, overwrite=True)
+    assert sorted(path.name for path in tmp_path.glob("n*")) == [
+        "n-00000-of-00002.npy", "n-00001-of-00002.npy"
+    ]  # fmt: skip
 
 
 def test_images_become_a_folder_of_classes(tmp_path):
@@ -83,6 +94,34 @@ def test_images_become_a_folder_of_classes(tmp_path):
     data.project(["image", "label"]).write(tmp_path / "folder", format="imagefolder")
     assert sorted(path.name for path in (tmp_path / "folder").iterdir()) == ["0", "1", "2"]
     assert len(list((tmp_path / "folder").glob("*/*.jpg"))) == 6
+
+
+def test_classes_keep_the_names_that_their_files_have(tmp_path):
+    pixels = np.random.default_rng(1).integers(0, 256, (4, 5, 4, 3)).astype(np.uint8)
+    own = flow.from_arrays({"image": pixels, "label": [0, 1, 2, 1]})
+    for names in (["cat", "dog", "emu"], ["ant", "bee", "cat"]):
+        own.write(tmp_path / names[0], format="imagefolder", classes=names)
+    cats, ants = flow.open(tmp_path / "cat"), flow.open(tmp_path / "ant")
+    numbered = ["0", "1", "2"]
+    made = {
+        "same": (cats.shuffle(seed=1).where("label != 1").concat(cats), ["cat", "dog", "emu"]),
+        "others": (cats.concat(ants), numbered),  # a number has no one name
+        "changed": (cats.map(lambda r: {"label": 2 - r["label"]}), numbered),
+    }
+    for name, (data, classes) in made.items():
+        data.write(tmp_path / name, format="imagefolder")
+        assert sorted(one.name for one in (tmp_path / name).iterdir()) == classes
+    assert len(list((tmp_path / "same/dog").iterdir())) == 2
+    cats.write(tmp_path / "given", format="imagefolder", classes=["x", "y", "z"])
+    assert len(list((tmp_path / "given/y").iterdir())) == 2
+
+
+def test_an_mds_folder_without_records_is_one(tmp_path):
+    flow.from_arrays({"x": [1, 2]}).where("x > 2").write(tmp_path / "none", format="mds")
+    with pytest.raises(InvalidArgumentError, match="as there are no records; give them"):
+        flow.open(tmp_path / "none")
+    data = flow.open(tmp_path / "none", fields=["x:int64"])
+    assert list(data) == [] and "Mosaic MDS" in repr(data)
 
 
 def test_a_data_set_without_records_keeps_its_types(tmp_path, columns):
@@ -167,6 +206,17 @@ def test_what_is_text_in_the_files_stays_text(tmp_path):
 
     data.write(tmp_path / "again.jsonl")
     assert [json.loads(line) for line in (tmp_path / "again.jsonl").open()] == rows
+
+    (tmp_path / "a.csv").write_text("word,n\nbœuf,1\nä,2\n")
+    (tmp_path / "a.txt").write_text("é" * 3000 + "\n")
+    (tmp_path / "latin.csv").write_bytes(b"word,n\nb\xe9,1\n")
+    for name, kind in (("a.csv", "string"), ("a.txt", "string"), ("latin.csv", "binary")):
+        flow.open(tmp_path / name).shuffle(seed=1).write(tmp_path / f"{name}.parquet")
+        assert str(pq.read_schema(tmp_path / f"{name}.parquet").types[0]) == kind
+    later = tmp_path / "later.csv"
+    later.write_bytes(b"word,n\n" + b"a,1\n" * 30_000 + b"b\xe9,2\n")
+    with pytest.raises(InvalidArgumentError, match=r"30000.*say columns=\{'word': 'bytes'\}"):
+        flow.open(later).write(tmp_path / "later.parquet")
 
     table = pa.table({
         "t": ["x", "y"], "b": [b"\xff", b""], "s": [{"t": "u", "b": b"\xfe"}] * 2,

@@ -57,8 +57,15 @@ def test_beginnings_that_are_no_text(tmp_path, here):
         assert "usage: " not in err
     path = tmp_path / "picture"
     path.write_bytes(b"\x89PNG\r\n\x1a\nsome text")
-    with pytest.raises(flow.InvalidArgumentError, match="looks like PNG"):
+    with pytest.raises(flow.InvalidArgumentError, match="looks like PNG .*a folder for each class"):
         flow.open(path)
+    path = tmp_path / "lines.csv"
+    path.write_text('{"a": 1, "b": "x"}\n{"a": 2, "b": "y"}\n')
+    with pytest.raises(flow.InvalidArgumentError, match="first line is an object.*format='json'"):
+        flow.open(path)
+    assert [r["a"] for r in flow.open(path, format="json")] == [1, 2]
+    path.write_text('{"a": 1}\t3\n{"a": 2}\t4\n')  # JSON in a column
+    assert flow.open(path, delimiter="\t", quote="")[1]["column1"] == 4
 
 
 def test_files_of_other_programs_are_named_by_every_reader(tmp_path):

@@ -89,6 +89,8 @@ def regrouped(data: flow.Dataset) -> None:
     assert_type(data.explode(["tags", "boxes"]).windows(3, step=1, key="video"), flow.Dataset)
     assert_type(data.windows(3, last="pad", padding={"x": 1}, mask="m"), flow.Dataset)
     assert_type(data.group_by(["user", "day"]), flow.Dataset)
+    assert_type(data.distinct("user"), flow.Dataset)
+    assert_type(flow.open("a.parquet", fields=["n:int64=0", ...]), flow.Dataset)
 
 
 def ragged(rows: flow.Ragged) -> None:

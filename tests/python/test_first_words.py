@@ -2,6 +2,7 @@
 the error, its fields, and the name of what to use instead."""
 
 import re
+import sys
 import warnings
 
 import numpy as np
@@ -175,6 +176,8 @@ NO_ATTRIBUTE = {
     "flow.shufle": "shuffle()",
     "flow.split": "flow.open(path).split(",
     "flow.load": "flow.open(path)",
+    "flow.concat": "flow.open(path).concat(other)",
+    "data.drop_duplicates": "distinct(name)",
     "flow.FlowError": "Error is the base",
     "flow.CSVWriter": "from pyflowdata.io import CSVWriter",
     "flow.Standardize": "Statistics.fit(data, field).standardize()",
@@ -211,6 +214,14 @@ def test_attributes_that_are_not_there_name_others(given):
         assert word in str(failure), (written, failure)
     for name in ("__array_interface__", "_repr_mimebundle_", "nothing_like_it"):
         assert not hasattr(given["x"], name) and not hasattr(given["loader"], name)
+
+
+def test_an_integration_without_its_package_says_what_to_install(monkeypatch):
+    for name in [one for one in sys.modules if one.startswith("pyflowdata.integrations.torch")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
+    with pytest.raises(ImportError, match=r"needs PyTorch: pip install torch \("):
+        from pyflowdata.integrations.torch import TorchLoader  # noqa: F401
 
 
 def test_the_argument_is_a_field_of_the_error(given):

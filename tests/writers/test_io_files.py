@@ -360,7 +360,7 @@ def test_names_may_be_as_long_as_the_folder_allows(tmp_path):
             assert len(temporary.encode()) <= 255  # and is valid UTF-8
         assert name in names(tmp_path)
     with pytest.raises(flow.FileError, match="name too long"):
-        TextLineWriter(tmp_path / ("日" * 84), shard_records=1)
+        TextLineWriter(tmp_path / ("月" * 84), shard_records=1)
     with pytest.raises(flow.FileError, match="name too long"):
         TextLineWriter(tmp_path / ("日" * 86))
 

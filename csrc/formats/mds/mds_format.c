@@ -4,10 +4,19 @@
 
 enum { word = 4, most_samples = 1 << 28 };
 
+/* An index without shards, as of a data set without records, has only a version. */
+static int32_t is_empty_index(const pfd_probe_args *args)
+{
+    return pfd_probe_finds(args, "\"version\"") &&
+           (pfd_probe_finds(args, "\"shards\": []") || pfd_probe_finds(args, "\"shards\":[]"));
+}
+
 static int32_t is_index(const pfd_probe_args *args)
 {
-    return args->size > 0 && args->data[0] == '{' && pfd_probe_finds(args, "\"shards\"") &&
-           pfd_probe_finds(args, "\"format\"") && pfd_probe_finds(args, "mds");
+    if (args->size <= 0 || args->data[0] != '{') return 0;
+    return is_empty_index(args) ||
+           (pfd_probe_finds(args, "\"shards\"") && pfd_probe_finds(args, "\"format\"") &&
+            pfd_probe_finds(args, "mds"));
 }
 
 /* Whether the `n` offsets in the probed bytes rise; *last is the last one.  In a shard they do,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import glob
 import os
 import time
@@ -257,6 +258,16 @@ def head_of(path: str | os.PathLike[str]) -> Head:
     compression = text(name[0])
     data: bytes = ffi.buffer(room, sizes[0])[:]
     return Head(data, int(sizes[1]), None if compression == "none" else compression, found)
+
+
+def begins_with_text(path: str) -> bool:
+    """Whether the first bytes of a file are text in UTF-8; no, if it is in a store."""
+    try:
+        head = b"\0" if is_remote(path) else head_of(path).data
+        codecs.getincrementaldecoder("utf-8")().decode(head)  # the last character may be cut
+    except (Error, UnicodeDecodeError):
+        return False
+    return b"\0" not in head
 
 
 def size_of(path: str) -> int:

@@ -123,7 +123,7 @@ class Names:
             )
         elif self.is_sharded:
             stem, suffix = self._split()
-            body = re.escape(stem) + _OWN_SHARD + re.escape(suffix)
+            body = f"{re.escape(stem)}(?:{_OWN_SHARD})?{re.escape(suffix)}"  # or of one file
         else:
             body = re.escape(self.name)
         return re.compile(f"{body}(?:{'|'.join(map(re.escape, self._suffixes))})")
@@ -138,7 +138,8 @@ class Names:
             return [path for path in self.of(0, 1) if os.path.lexists(path)]
         matcher = self._matcher()
         try:
-            return sorted(path for path in self.folder.iterdir() if matcher.fullmatch(path.name))
+            found = [path for path in self.folder.iterdir() if matcher.fullmatch(path.name)]
+            return sorted(one for one in found if one.name != self.name or one.is_file())
         except OSError:
             return []
 

@@ -57,6 +57,7 @@ def _as_field(spec: str) -> str:
 # ---- Files --------------------------------------------------------------------------------------
 
 RECORD = "__record__"  # the name of the blob of whole records
+REST = "..."  # in a choice of fields: all others
 
 OnProgress = Callable[[int], None]  # called now and then with the number of records that are done
 Change = Callable[[dict[str, Blob]], dict[str, Blob]]
@@ -166,15 +167,23 @@ class Source:
     memory_budget: int = 0
 
     def choose(self, wanted: Sequence[str] | None) -> Source:
-        """The source with some of its fields: names, or specs with their own type.
+        """The source with some of its fields: names, or specs with their own type; "..." stands for
+        all others.
 
         Raises:
             InvalidArgumentError: There is no such field, and the spec has no type.
         """
         if not wanted:
             return self
-        chosen = tuple(self._chosen(one) for one in wanted)
-        return dataclasses.replace(self, fields=chosen, left_out=())
+        chosen = [self._chosen(one) for one in wanted if one != REST]
+        if REST not in wanted:
+            return dataclasses.replace(self, fields=tuple(chosen), left_out=())
+        taken = {name for field in chosen for name in (field.name, field.key)}
+        rest = [one for one in self.fields if not {one.name, one.key or one.name} & taken]
+        at = wanted.index(REST)
+        chosen[at:at] = rest
+        left_out = tuple(one for one in self.left_out if one.partition(", which ")[0] not in taken)
+        return dataclasses.replace(self, fields=tuple(chosen), left_out=left_out)
 
     def _chosen(self, spec: str) -> Field:
         known = {field.name: field for field in self.fields}

@@ -12,8 +12,8 @@ import numpy as np
 
 from ...errors import InvalidArgumentError
 from ...nodes import Blob, Node
-from ...nodes.node import files_of
-from ...nodes.registry import JSON_TEXT
+from ...nodes.node import files_of, reader_nodes
+from ...nodes.registry import HOST_OUTPUTS, JSON_TEXT
 from ...ragged import Ragged
 from ...words.remedies import CHOOSE
 from .fields import BYTES, Field, as_float32, field_of, split_spec
@@ -65,7 +65,7 @@ def format_of_name(path: str | os.PathLike[str]) -> str:
 
 
 class _Listed(NamedTuple):
-    """A reader whose outputs are listed in one of its attrs.
+    """A reader whose outputs are listed in one of its attrs, or that has only one.
 
     Attributes:
         format: Its format.
@@ -83,10 +83,20 @@ class _Listed(NamedTuple):
 def _listed(node: Node) -> _Listed | None:
     format = next((one for one in FORMATS.values() if one.reader == node.op.name), None)
     elements: Any = node.values.get(node.op.outputs_attr)
+    own = [port.name for port in node.op.outputs if port.name not in HOST_OUTPUTS]
+    if not elements and len(own) == 1:
+        elements = [f"{own[0]}:{BYTES}"]
     if format is None or not elements:
         return None
     _, keys, kinds, _ = zip(*map(split_spec, elements), strict=True)
     return _Listed(format, node, list(keys), list(kinds))
+
+
+def _under_views(blob: Blob) -> Blob:
+    """The blob whose rows a field has; of several sources, that of the first."""
+    while blob.node.op.is_view and blob.index < len(blob.node.inputs):
+        blob = blob.node.inputs[blob.index]
+    return blob
 
 
 def _in_files(blobs: Mapping[str, Blob]) -> dict[str, tuple[_Listed, int]]:
@@ -95,8 +105,7 @@ def _in_files(blobs: Mapping[str, Blob]) -> dict[str, tuple[_Listed, int]]:
     known: dict[Node, _Listed | None] = {}
     found = {}
     for name, blob in blobs.items():
-        while blob.node.op.is_view and blob.index < len(blob.node.inputs):
-            blob = blob.node.inputs[blob.index]
+        blob = _under_views(blob)
         if blob.node not in known:
             known[blob.node] = _listed(blob.node)
         reader = known[blob.node]
@@ -127,6 +136,20 @@ def texts_in_files(blobs: Mapping[str, Blob]) -> set[str]:
         for node, one in readers.items()
     }
     return {name for name, (one, index) in origins.items() if one.keys[index] in texts[one.node]}
+
+
+def attrs_of_classes(blobs: Mapping[str, Blob]) -> tuple[tuple[str, Any], ...]:
+    """The attrs of a source that has these blobs: the names of its classes, where all files have
+    the same, and labels are the numbers of the readers.
+    """
+    found = image_fields([field_of(name, blob) for name, blob in blobs.items()])
+    if found is None or not found.label or not _under_views(blobs[found.label]).node.op.is_reader:
+        return ()
+    readers = reader_nodes([blobs[found.label]])
+    first, *others = [(node.values.get("classes"), node.values.get("class_numbers"))
+                      for node in readers]  # fmt: skip
+    is_named = first[0] and not first[1] and all(one == first for one in others)
+    return (("classes", first[0]),) if is_named else ()
 
 
 # ---- Images -------------------------------------------------------------------------------------

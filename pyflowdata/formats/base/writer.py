@@ -110,8 +110,8 @@ class Writer(ABC):
             compression: One of `compressions`, or "none"; None: by the suffix of the path, as
                 `.gz`, and none otherwise.
             level: The level of the compression; None for its default.
-            overwrite: Whether to replace files of these names, and shards of an earlier run;
-                otherwise such files are an error, now and in `close()`.
+            overwrite: Whether to replace files of these names, and shards of an earlier run, or
+                its one file; otherwise such files are an error, now and in `close()`.
             seal: Whether each file gets a seal, NAME.pfdseal, with checksums of all its bytes.
 
         Raises:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import torch
+try:
+    import torch
+except ImportError as failure:
+    raise type(failure)(
+        f"pyflowdata.integrations.torch needs PyTorch: pip install torch ({failure})"
+    ) from failure
 
 from .loader import TorchLoader, sink
 from .meshes import ContextParallel, rank_and_world_size

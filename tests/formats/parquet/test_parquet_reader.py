@@ -210,7 +210,6 @@ def test_nested_columns_and_nulls(tmp_path, monkeypatch, skipped):
         "word": pa.array(["ab" * (i % 3) for i in range(20)]).dictionary_encode(),
         "words": pa.array([[i % 2 == 0, True] for i in range(20)]),
         "n": pa.array([None if i == 7 else i for i in range(20)], pa.uint8()),
-        "price": pa.array(range(20)).cast(pa.decimal128(30, 2)),
     })  # fmt: skip
     path = tmp_path / "a.parquet"
     pq.write_table(table, path, row_group_size=6)
@@ -227,9 +226,65 @@ def test_nested_columns_and_nulls(tmp_path, monkeypatch, skipped):
         assert found["n"] == (255 if row["n"] is None else row["n"])
     with pytest.raises(flow.CorruptDataError, match=r"column 'n:uint8' has a null here"):
         list(flow.DataLoader(flow.ParquetReader(files=str(path), columns=["n:uint8"])))
-    with pytest.raises(flow.UnsupportedError, match="decimal and cannot be read"):
-        flow.open(path, fields=["price:int64"])[0]
-    assert "price" not in flow.open(path).fields
+
+
+def decimals(digits, scale):
+    """Numbers of up to as many digits, with a null where a default says so by itself."""
+    draw, found = random.Random(digits), []
+    for place in range(40):
+        unscaled = draw.randrange(10 ** (1 + place % min(digits, 38))) * (-1) ** place
+        found.append(None if place == 7 and scale else decimal.Decimal(f"{unscaled}e{-scale}"))
+    return found
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "table"])
+def test_decimals_are_the_nearest_float64_and_whole_ones_int64(tmp_path, form):
+    types = {"a": pa.decimal128(15, 2), "b": pa.decimal128(38, 10), "c": pa.decimal256(76, 30),
+             "whole": pa.decimal128(18, 0), "wide": pa.decimal256(60, 0)}  # fmt: skip
+    columns = {name: pa.array(decimals(min(of.precision, 38 if of.scale else 18), of.scale), of)
+               for name, of in types.items()}  # fmt: skip
+    columns["list"] = pa.array([[one] * (i % 3) for i, one in enumerate(columns["a"])], pa.list_(
+        types["a"]))  # fmt: skip
+    columns["word"] = columns["b"].take(pa.array([1, 2, 3, 7] * 10)).dictionary_encode()
+    table, path = pa.table(columns), tmp_path / f"a.{form}"
+    if form == "parquet":
+        pq.write_table(table, path, row_group_size=13)
+    elif form == "arrow":
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table)
+    data = flow.from_arrow(table) if form == "table" else flow.open(path)
+    for order in (range(40), list(np.random.default_rng(0).permutation(40))):
+        found = data.rows(order)
+        for name, values in columns.items():
+            wanted = [values[int(i)].as_py() for i in order]
+            kind = int if name in ("whole", "wide") else float
+            if name == "list":
+                wanted = [[float("nan") if x is None else kind(x) for x in one] for one in wanted]
+                assert str(found[name].tolist()) == str(wanted)
+                continue
+            assert found[name].dtype == (np.int64 if kind is int else np.float64)
+            want = np.array([kind("nan") if one is None else kind(one) for one in wanted])
+            np.testing.assert_array_equal(found[name], want)
+
+
+def test_a_whole_decimal_beyond_int64_costs_its_record(tmp_path):
+    values = [decimal.Decimal(n) for n in (1, 2**63 - 1, 2**63, -(2**63))]
+    pq.write_table(pa.table({"n": pa.array(values, pa.decimal128(38, 0))}), tmp_path / "a.parquet")
+    data = flow.open(tmp_path / "a.parquet")
+    assert [data[i]["n"] for i in (0, 1, 3)] == [1, 2**63 - 1, -(2**63)]
+    with pytest.raises(flow.CorruptDataError, match="'n:int64' has a decimal that does not fit"):
+        data[2]
+
+
+def test_one_default_is_given_beside_all_other_fields(tmp_path):
+    table = pa.table({"a": [1, 2], "n": pa.array([1, None]), "t": ["x", "y"],
+                      "yes": pa.array([True, None])})  # fmt: skip
+    pq.write_table(table, tmp_path / "a.parquet")
+    data = flow.open(tmp_path / "a.parquet", fields=["n:int64=-1", ..., "yes:bool=false"])
+    assert list(data.fields) == ["n", "a", "t", "yes"] and data[1]["n"] == -1
+    with pytest.warns(UserWarning, match=r'Left out: yes, .* fields=\["yes:bool=false", ...\]'):
+        renamed = flow.open(tmp_path / "a.parquet", fields=["z=a", "n:int64=-1", ...]).head(1)
+    assert renamed == [{"z": 1, "n": 1, "t": b"x"}]
 
 
 # ---- Row groups ----------------------------------------------------------------------------------
