@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ..errors import InternalError, InvalidArgumentError
 from ..native import CData, address_of, build_hint, check, encode, ffi, lib, new_error, text
@@ -23,8 +23,7 @@ JSON_TEXT = "json"  # the type of a field whose rows are the texts of values
 HOST_OUTPUTS = tuple(_host_outputs())  # which every reader can have besides its own
 
 
-@dataclass(frozen=True)
-class Compression:
+class Compression(NamedTuple):
     """How files are compressed.
 
     Attributes:
@@ -56,8 +55,7 @@ def with_ports_of(op: Op, own: CData) -> Op:
     """The op with the inputs and outputs of `own`, the `pfd_op` of a node."""
     if not op.outputs_attr and not op.has_many_inputs and not op.has_optional_input:
         return op
-    return replace(
-        op,
+    return op._replace(
         inputs=_ops.ports(own.inputs, own.num_inputs),
         outputs=_ops.ports(own.outputs, own.num_outputs),
     )
@@ -65,7 +63,7 @@ def with_ports_of(op: Op, own: CData) -> Op:
 
 def _read_op(op: CData, origin: str, method: str) -> Op:
     try:
-        return replace(_ops.op(op, origin, HOST_OUTPUTS), method=method)
+        return _ops.op(op, origin, HOST_OUTPUTS)._replace(method=method)
     except ValueError as failure:
         raise InternalError(str(failure), op=text(op.name)) from None
 
@@ -119,8 +117,7 @@ def find_op(name: str) -> Op:
 # ---- File formats -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class FileFormat:
+class FileFormat(NamedTuple):
     """A file format of the registry.
 
     Attributes:
