@@ -6,6 +6,7 @@ A loader imports this module; counters.py, which reports need, takes longer to i
 from __future__ import annotations
 
 import contextlib
+import os
 import resource
 import sys
 import threading
@@ -145,10 +146,15 @@ def _end_thread(times: weakref.ref[LoopThreadTimes], thread: int) -> None:
 def _schedstat(thread: int) -> tuple[int, int]:
     """Nanoseconds on a processor, and in line for one; 0 where the system does not tell."""
     try:
-        with open(f"/proc/self/task/{thread}/schedstat", "rb") as file:
-            cpu, runnable = file.read().split()[:2]
+        file = os.open(f"/proc/self/task/{thread}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return 0, 0
+    try:
+        cpu, runnable = os.read(file, 100).split()[:2]
     except (OSError, ValueError):
         return 0, 0
+    finally:
+        os.close(file)
     return int(cpu), int(runnable)
 
 
@@ -157,7 +163,8 @@ def _schedstat(thread: int) -> tuple[int, int]:
 
 class _Open(threading.local):
     def __init__(self) -> None:
-        self.lists: list[list[tuple[str, str, float]]] = []  # of first_work() blocks, the outer ones first
+        # Of first_work() blocks, the outer ones first.
+        self.lists: list[list[tuple[str, str, float]]] = []
 
 
 _open = _Open()
@@ -171,8 +178,8 @@ def note_first_work(kind: str, said: str, seconds: float) -> None:
 
 @contextlib.contextmanager
 def first_work() -> Iterator[list[tuple[str, str, float]]]:
-    """A context manager with a list of the first work that this thread notes in the block: the fields
-    of each FirstWork.
+    """A context manager with a list of the first work that this thread notes in the block, each as
+    the fields of a FirstWork.
     """
     found: list[tuple[str, str, float]] = []
     _open.lists.append(found)

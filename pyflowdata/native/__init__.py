@@ -132,6 +132,7 @@ class Interface:
             structs: The structs in that hash, in the order of the hash.
         """
         self._ffi, self._abi_function, self._structs = ffi, abi_function, structs
+        self._kinds: dict[str, tuple[Any, tuple[int]]] = {}  # what ffi.new() takes, by names
 
     def expected_abi_version(self) -> int:
         """The expected hash: that of a library made from the headers of the declarations."""
@@ -142,9 +143,10 @@ class Interface:
 
     def new_struct(self, name: str) -> Any:
         """A zeroed struct that starts with struct_size, which is set."""
-        struct = self._ffi.new(f"{name} *")
-        struct.struct_size = self._ffi.sizeof(name)
-        return struct
+        kind = self._kinds.get(name)
+        if kind is None:
+            kind = self._kinds[name] = self._ffi.typeof(f"{name} *"), (self._ffi.sizeof(name),)
+        return self._ffi.new(*kind)
 
     def load(self, path: str) -> Any:
         """The library at `path`.

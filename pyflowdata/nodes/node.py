@@ -552,15 +552,15 @@ def in_order(wanted: Iterable[OneT], before: Callable[[OneT], Iterable[OneT]]) -
     """
     found: dict[OneT, None] = {}
     for one in wanted:
-        path = [] if one in found else [(one, iter(before(one)))]
+        path = [one]
         while path:
-            last, rest = path[-1]
-            new = next((each for each in rest if each not in found), None)
-            if new is None:
+            last = path[-1]
+            new = [] if last in found else [each for each in before(last) if each not in found]
+            if new:
+                path.extend(reversed(dict.fromkeys(new)))
+            else:
                 found[last] = None
                 path.pop()
-            else:
-                path.append((new, iter(before(new))))
     return list(found)
 
 
@@ -572,9 +572,9 @@ def nodes_of(blobs: Iterable[Blob], *, enters_readers: bool = True) -> list[Node
             batches.
     """
 
-    def before(node: Node) -> Iterator[Node]:
+    def before(node: Node) -> Sequence[Node]:
         enters = enters_readers or not node.op.is_reader
-        return (blob.node for blob in node.inputs) if enters else iter(())
+        return [blob.node for blob in node.inputs] if enters else ()
 
     return in_order((blob.node for blob in blobs), before)
 

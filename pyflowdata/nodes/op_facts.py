@@ -176,7 +176,10 @@ class Op(NamedTuple):
     host_outputs: tuple[str, ...] = ()
 
     def attr(self, name: str) -> Attr | None:
-        return next((attr for attr in self.attrs if attr.name == name), None)
+        for attr in self.attrs:  # without a generator: it is asked often
+            if attr.name == name:
+                return attr
+        return None
 
     def takes(self, num_inputs: int) -> bool:
         """Whether a node of the op can have that many inputs."""

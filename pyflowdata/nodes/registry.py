@@ -164,23 +164,24 @@ def _read_format(found: CData, origin: str) -> FileFormat:
     )
 
 
-_formats: list[tuple[CData, FileFormat]] = []  # that were read before; a plugin may replace its own
+_built_in: tuple[FileFormat, ...] = ()  # read once
+_formats: dict[int, FileFormat] = {}  # of plugins, by address; a plugin may replace its own
 
 
 def registered_formats() -> tuple[FileFormat, ...]:
     """All file formats: the built-in ones in the order of the C library's list, then those of
     plugins."""
-    global _formats
-    formats: list[tuple[CData, FileFormat]] = []
-    while (found := lib.pfd_format_at(len(formats))) != ffi.NULL:
-        place = len(formats)
-        if place < len(_formats) and _formats[place][0] == found:
-            formats.append(_formats[place])
-        else:
-            origin = text(lib.pfd_format_origin(place))
-            formats.append((found, _read_format(found, origin)))
-    _formats = formats
-    return tuple(facts for _, facts in formats)
+    global _built_in
+    others: list[FileFormat] = []
+    while (found := lib.pfd_format_at(place := len(_built_in) + len(others))) != ffi.NULL:
+        address = address_of(found)
+        if address not in _formats:
+            _formats[address] = _read_format(found, text(lib.pfd_format_origin(place)))
+        others.append(_formats[address])
+    if not _built_in:
+        _built_in = tuple(one for one in others if one.origin == "built in")
+        return tuple(others)
+    return (*_built_in, *others) if others else _built_in
 
 
 def folder_format(path: str) -> str | None:

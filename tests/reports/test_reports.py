@@ -20,7 +20,7 @@ from support.command import here  # noqa: F401  (a fixture)
 from support.paths import ROOT
 
 import pyflowdata as flow
-from pyflowdata.insight import counters, trials
+from pyflowdata.insight import stalls, trials
 from pyflowdata.nodes.node import nodes_of
 from pyflowdata.nodes.python_ops import language_of, processes_of
 from pyflowdata.pyops import sources
@@ -392,11 +392,11 @@ def test_a_report_is_made_where_a_thread_has_no_line():
 
 def test_threads_are_looked_at_for_reports_and_where_one_is_in_python(monkeypatch):
     asked = []
-    monkeypatch.setattr(counters, "other_threads", lambda: asked.append(1) or {})
+    monkeypatch.setattr(stalls, "other_threads", lambda: asked.append(1) or {})
     with flow.DataLoader(data().batch(10)) as loader:
         loader.report()
         assert not asked
-        monkeypatch.setitem(counters.inside, -1, 1)
+        monkeypatch.setitem(stalls.inside, -1, 1)
         with loader.dashboard() as page:
             page._course.count()
         assert not asked

@@ -83,7 +83,8 @@ def _detect_few(
 ) -> list[Detected]:
     if not is_remote(paths[0]):
         return [_detect(path, format) for path in paths]
-    return remote.client.in_threads(lambda path: _detect(path, format), paths, _FEW)  # each waits for a store
+    # Each waits for a store.
+    return remote.client.in_threads(lambda path: _detect(path, format), paths, _FEW)
 
 
 def _detect_all(
