@@ -552,12 +552,14 @@ def in_order(wanted: Iterable[OneT], before: Callable[[OneT], Iterable[OneT]]) -
     """
     found: dict[OneT, None] = {}
     for one in wanted:
-        path = [one]
+        path = [] if one in found else [(one, [*before(one)][::-1])]
         while path:
-            last = path[-1]
-            new = [] if last in found else [each for each in before(last) if each not in found]
-            if new:
-                path.extend(reversed(dict.fromkeys(new)))
+            last, rest = path[-1]
+            while rest and rest[-1] in found:
+                rest.pop()
+            if rest:
+                new = rest.pop()
+                path.append((new, [*before(new)][::-1]))  # once: it may make new objects
             else:
                 found[last] = None
                 path.pop()

@@ -90,6 +90,12 @@ def _listed() -> Iterator[tuple[int, CData]]:
         index += 1
 
 
+def op_methods() -> dict[str, str]:
+    """The methods of data sets that are made of ops, each with the name of the op."""
+    methods = ((text(lib.pfd_op_method(index)), op) for index, op in _listed())
+    return {method: text(op.name) for method, op in methods if method}
+
+
 def op_names() -> list[str]:
     """The names of registered_ops(), in that order."""
     return [text(op.name) for _, op in _listed()]
