@@ -12,11 +12,13 @@ The ops are functions of this module, made from the C library's registry: `help(
 """
 
 import importlib
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import native  # first: it says what ends a command while the rest is imported
 from . import ops
+from . import pyops  # which says what C calls for sources in Python
 from . import remote as remote
 from .errors import (
     CancelledError,
@@ -31,17 +33,11 @@ from .errors import (
     UnsupportedError,
     UserFunctionError,
 )
-from .nodes import Blob, user_op_builder
+from .native import include_dir, version
+from .nodes import Blob
 from .nodes.sampled_attrs import set_sampler
 from .nodes.world import World, world
-from .nodes.image_files import IMAGENET_MEAN, IMAGENET_STD
-from .loader import DataLoader
-from .native import include_dir, version
-from .nodes.name_hints import missing
-from .plugins import Plugin, load_library, load_package_ops, load_plugins_of_environment
-from .pyops import register_decoder
 from .ragged import Ragged
-from .insight.progress import progress
 
 __all__ = [
     "IMAGENET_MEAN",
@@ -109,10 +105,14 @@ if TYPE_CHECKING:
     from .datasets import range as range  # not in __all__, like `open`
     from .insight.dashboard import Dashboard
     from .insight.graph_drawing import Graph, graph
+    from .loader import DataLoader
     from .loader.audit import audit
     from .loader.sinks import Sink, sink
+    from .nodes.image_files import IMAGENET_MEAN, IMAGENET_STD
+    from .nodes.op_builder import user_op_builder
+    from .plugins import Plugin, load_library, load_package_ops
     from .plugins.compiler import compile as compile  # not in __all__, like `open`
-    from .insight.progress import Progress
+    from .insight.progress import Progress, progress
     from .insight.report import RankReport, Report
     from .insight.tuning import Decision, Tuning
     from .insight.speed import Ceiling, Speed
@@ -120,16 +120,21 @@ if TYPE_CHECKING:
     from .datasets.showing import Sheet, show
     from .insight.stalls import Stall
     from .insight.trace import Trace
+    from .pyops.decoders import register_decoder
     from .pyops.tokens import Tokenize
 else:  # a type checker finds unknown names by itself
     _LATER = {  # not all programs name these, and importing some of them takes a while
         "Batches": "datasets",
         "Ceiling": "insight.speed",
         "Dashboard": "insight.dashboard",
+        "DataLoader": "loader",
         "Dataset": "datasets",
         "Decision": "insight.tuning",
         "Graph": "insight.graph_drawing",
+        "IMAGENET_MEAN": "nodes.image_files",
+        "IMAGENET_STD": "nodes.image_files",
         "Leaks": "datasets",
+        "Plugin": "plugins",
         "Progress": "insight.progress",
         "RankReport": "insight.report",
         "Report": "insight.report",
@@ -148,11 +153,16 @@ else:  # a type checker finds unknown names by itself
         "from_arrow": "datasets",
         "graph": "insight.graph_drawing",
         "leaks": "datasets",
+        "load_library": "plugins",
+        "load_package_ops": "plugins",
         "mix": "datasets",
         "open": "datasets",
+        "progress": "insight.progress",
         "range": "datasets",
+        "register_decoder": "pyops.decoders",
         "show": "datasets.showing",
         "sink": "loader.sinks",
+        "user_op_builder": "nodes.op_builder",
     }
 
     _MODULES = ("io", "testing")
@@ -164,11 +174,14 @@ else:  # a type checker finds unknown names by itself
 
     def __getattr__(name: str) -> object:
         if name in _LATER:
-            return getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
+            found = getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
+            return globals().setdefault(name, found)
         if name in ops.__all__:
             return globals().setdefault(name, getattr(ops, name))
         if name in _MODULES:
             return importlib.import_module(f".{name}", __name__)
+        from .nodes.name_hints import missing
+
         raise missing(name, [*__all__, *_HIDDEN])
 
 
@@ -182,4 +195,7 @@ def _values_in_files(*args: Any) -> Mapping[str, object]:
 
 
 set_sampler(_values_in_files)
-load_plugins_of_environment()
+if os.environ.get("PYFLOWDATA_PLUGINS"):
+    from .plugins import load_plugins_of_environment
+
+    load_plugins_of_environment()

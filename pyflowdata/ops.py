@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from .nodes import find_op, op_names
 from .nodes.op_functions import make_function
-from .nodes.name_hints import missing
 
 __all__ = op_names()
 
@@ -14,6 +13,8 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> object:
         if name in __all__:  # one function, also where two threads name it at once
             return globals().setdefault(name, make_function(find_op(name)))
+        from .nodes.name_hints import missing
+
         raise missing(name, __all__, "pyflowdata.ops")
 
 

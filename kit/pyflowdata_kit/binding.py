@@ -11,8 +11,8 @@ from pyflowdata.native import BUILD_HINT, PACKAGE, CData, Interface, declaration
 def kit_path() -> Path:
     """The kit of the same build as the loaded library: this package's, or, for a library outside of
     pyflowdata, the file beside it."""
-    library = library_path()
-    folder = Path(__file__).resolve().parent if library.parent == PACKAGE else library.parent
+    beside = Path(library_path()).parent
+    folder = Path(__file__).resolve().parent if beside == Path(PACKAGE) else beside
     path = folder / "libpyflowdata_kit.so"
     if not path.is_file():
         raise ImportError(f"the library {path}, which checks ops, does not exist; {BUILD_HINT}")
@@ -41,4 +41,4 @@ def new_struct(name: str) -> CData:
     return _interface.new_struct(name)
 
 
-lib: Any = _interface.load(kit_path())
+lib: Any = _interface.load(str(kit_path()))

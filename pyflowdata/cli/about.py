@@ -22,7 +22,7 @@ def about() -> dict[str, str]:
 
     The version of a codec that is missing in this build is "not in this build".
     """
-    found = {"pyflowdata": version(), "library": str(library_path())}
+    found = {"pyflowdata": version(), "library": library_path()}
     for name, stated in build_parts():
         found[name] = "not in this build" if stated is None else stated
     threads = "" if has_lock() else ", without GIL"

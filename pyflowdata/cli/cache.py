@@ -7,7 +7,7 @@ import time
 
 from ..formats import expanded
 from ..remote.cache import cache_info, cached_objects, clear_cache, warm
-from ..remote.client import is_remote
+from ..remote import is_remote
 from ..words.plain_text import counted, size
 from .bars import command_bar
 from .usage import UsageError, say

@@ -14,7 +14,8 @@ from ..nodes.attr_values import parse_attr
 from ..loader.state import Reader
 from ..plugins import Plugin
 from ..remote.cache import index_beside
-from ..remote.client import check_takes, has_magic, is_remote, put
+from ..remote import is_remote
+from ..remote.client import check_takes, has_magic, put
 from ..words.plain_text import number, size
 from .bars import waiting
 from .sources import add_source_arguments, expand, load_plugins, source_of

@@ -23,7 +23,7 @@ from ..loader import DataLoader
 from ..native import build_parts
 from ..nodes import Blob
 from ..plugins.compiler import compile as compile_plugin
-from ..pyops import register_decoder
+from ..pyops.decoders import register_decoder
 from .about import in_lines
 from .usage import say
 

@@ -15,7 +15,8 @@ from ..errors import CorruptDataError, printable
 from ..formats import FORMATS, RECORD, Field, Source, field_of, lengths_of
 from ..nodes import Blob, dtype_name, widened
 from ..ragged import Ragged
-from ..remote.client import is_remote, look_at
+from ..remote import is_remote
+from ..remote.client import look_at
 from ..words.plain_text import size
 from .bars import command_bar
 from .sources import (

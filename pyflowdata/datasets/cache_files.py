@@ -6,7 +6,6 @@ import atexit
 import contextlib
 import errno
 import fcntl
-import hashlib
 import io
 import json
 import os
@@ -366,6 +365,8 @@ class CachedArray:
         """Names the file for the result `identity`, and touches no file.  A file that was made from
         data in another state is replaced later.
         """
+        import hashlib  # loads a large library
+
         self.path = folder / f"{hashlib.sha256(identity.encode()).hexdigest()[:32]}.column"
         self._state = hashlib.sha256(state.encode()).digest()
 

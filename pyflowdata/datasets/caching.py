@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
-import logging
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -20,6 +18,7 @@ from ..nodes.objects import Object
 from ..nodes.tables import Prepared, Table
 from ..loader import DataLoader
 from ..loader.reader_advice import warn_of_left_out
+from ..pyops.function_digest import sha256
 from ..pyops.op import function_of, name_of
 from ..pyops.row_function import RowFunction
 from ..ragged import Ragged
@@ -36,8 +35,6 @@ from .columns import (
 from .fingerprints import is_own, of_function
 
 _AT_ONCE = 128  # records in a batch
-
-_log = logging.getLogger("pyflowdata")
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -59,7 +56,7 @@ class _Cache(Prepared):
 
     @property
     def identity(self) -> str:
-        return hashlib.sha256(self.graph.encode()).hexdigest()[:32]
+        return sha256(self.graph.encode())[:32]
 
     @property
     def folder(self) -> CacheFolder:
@@ -99,7 +96,7 @@ class _Cache(Prepared):
             (reader,) = loader.readers
             said: list[Any] = [library_version(), reader.data, reader.spec, reader.records]
         said += state_of_files(self.fields.values())
-        return hashlib.sha256(repr(said).encode()).hexdigest()
+        return sha256(repr(said).encode())
 
     def _probe(self) -> dict[int, bytes]:
         """Some records of another epoch with another seed, by number; none if no op computes the
@@ -147,7 +144,10 @@ class _Cache(Prepared):
             writer.finish(folder.records)
             about = {"records": writer.records, "bytes": writer.bytes}
             folder.complete(state, {**about, "graph": self.graph.split("\n")})
-        _log.info("cached %d records, %d bytes: %s", writer.records, writer.bytes, folder.records)
+        import logging  # takes long to import
+
+        said = "cached %d records, %d bytes: %s"
+        logging.getLogger("pyflowdata").info(said, writer.records, writer.bytes, folder.records)
 
     def _check_room(self, writer: CacheWriter, total: int, most: int) -> None:
         """Estimates from the first batch whether there is room for all records."""
@@ -183,7 +183,7 @@ def _described(fields: Mapping[str, Blob], version: str) -> str:
             return repr(value)
         if isinstance(value.value, Table):
             array = value.value.array
-            return f"{array.dtype} {hashlib.sha256(array.data).hexdigest()}"
+            return f"{array.dtype} {sha256(array.data)}"
         if isinstance(value.value, _Cache):
             return value.value.identity
         if value.identity is not None and not node.op.is_reader:  # of an op of this package

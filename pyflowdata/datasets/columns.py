@@ -14,7 +14,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -156,8 +156,7 @@ _MOST_PADDING = 8  # times the bytes of texts, in an array of texts of one lengt
 ID, MASK = ("id", "mask")  # in a batch: file and number of each record; whether it is whole
 
 
-@dataclass(frozen=True)
-class Computation:
+class Computation(NamedTuple):
     """A value of each record, for a pass to compute.
 
     Attributes:
@@ -180,7 +179,7 @@ class Computation:
     key: str | None
     said: str
     sample: Array | Ragged | None = None
-    attrs: Mapping[str, Any] = field(default_factory=dict)
+    attrs: Mapping[str, Any] = MappingProxyType({})
     prepare: Callable[[DataLoader[Columns]], None] | None = None
     of_all: Callable[[Array], Array] | None = None
     fields: Mapping[str, Blob] | None = None
@@ -615,10 +614,9 @@ def order_of(data: DatasetBase, by: What, reverse: bool) -> Table:
 
     graph = of_blobs(wanted.blobs)
     key = None if wanted.key is None or graph is None else ("sort", reverse, wanted.key, graph)
-    order = replace(
-        wanted, key=None if wanted.key is None else f"sort {reverse} {wanted.key}",
-        said=said, of_all=of_all,
-    )  # fmt: skip
+    order = wanted._replace(
+        key=None if wanted.key is None else f"sort {reverse} {wanted.key}", said=said, of_all=of_all
+    )
     return Table(
         lambda: evaluate(order, data._fields), said=said, key=key, state=lambda: files_state(data)
     )

@@ -12,8 +12,9 @@ import numpy.typing as npt
 from ..errors import InvalidArgumentError, shown
 from ..formats import output_names
 from .batches import Batches, Packing, batches_of, unknown_method
-from ..nodes import Blob, Node, find_op, registered_ops
+from ..nodes import Blob, Node, find_op
 from ..nodes.argument_hints import says_how
+from ..nodes.registry import op_methods
 from ..nodes.tables import SupportsArray, is_array
 from ..words.remedies import of_hugging_face
 from .base import DatasetBase, Shuffle, batch_node, check_attrs
@@ -165,14 +166,14 @@ def _form_of(method: Callable[..., Any]) -> str:
 
 
 # The method of a view that needs no more than the attrs of its op is made of the op.
-for _op in registered_ops():
-    if _op.method and not hasattr(Dataset, _op.method):
-        setattr(Dataset, _op.method, method_of(_op))
+for _method, _op in op_methods().items():
+    if not hasattr(Dataset, _method):
+        setattr(Dataset, _method, method_of(find_op(_op)))
 
 # A call that does not fit a method is answered with its form.
-for _name, _method in inspect.getmembers(Dataset, inspect.isfunction):
-    if not _name.startswith("_") and _name != "record" and not hasattr(_method, "__wrapped__"):
-        setattr(Dataset, _name, says_how(_form_of)(_method))  # record() is called often
+for _name, _own in inspect.getmembers(Dataset, inspect.isfunction):
+    if not _name.startswith("_") and _name != "record" and not hasattr(_own, "__wrapped__"):
+        setattr(Dataset, _name, says_how(_form_of)(_own))  # record() is called often
 
 
 def _check_records(blobs: Mapping[str, Blob]) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dis
 import functools
-import hashlib
 import os
 import re
 import sys
@@ -22,7 +21,7 @@ from ..nodes.node import nodes_of
 from ..nodes.objects import Object
 from ..nodes.tables import Table
 from ..native import version
-from ..pyops.function_digest import is_library, names_in
+from ..pyops.function_digest import is_library, names_in, sha256
 from ..pyops.records import Divided
 
 _LOOKS_UP = {"eval", "exec", "globals", "locals", "vars", "__import__"}  # names out of sight
@@ -54,7 +53,7 @@ def of_blobs(blobs: Mapping[str, Blob]) -> str | None:
 
 
 def _hash(*values: Any) -> str:
-    return hashlib.sha256(repr(values).encode("utf-8", "surrogatepass")).hexdigest()
+    return sha256(repr(values).encode("utf-8", "surrogatepass"))
 
 
 # ---- Blobs --------------------------------------------------------------------------------------
@@ -154,7 +153,7 @@ def _value(value: Any, seen: Seen) -> Any:
     if isinstance(value, (bool, int, float, complex, str, bytes, type(None), np.generic, range)):
         return kind, repr(value)
     if type(value) in (np.ndarray, np.memmap) and not value.dtype.hasobject:
-        return kind, str(value.dtype), value.shape, hashlib.sha256(value.tobytes()).hexdigest()
+        return kind, str(value.dtype), value.shape, sha256(value.tobytes())
     if type(value) in (list, tuple):
         return kind, [_value(part, seen) for part in value]
     if type(value) in (set, frozenset):

@@ -13,8 +13,7 @@ import operator
 import os
 import re
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -238,8 +237,7 @@ def _has_digits_only(first: Sequence[str]) -> bool:
 # ---- Dialect and columns of a file --------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """The dialect and columns of a file.
 
     Attributes:

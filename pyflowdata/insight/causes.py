@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from ..words.plain_text import counted, number, percent, seconds, size, tenths
-from .counters import CopyCounts, Work
+from .counters import CopyCounts, FirstWork, Work
 from .measures import BLOCKED, MANY, Measures, ratio
-from .stats import FirstWork
 
 
 # ---- Findings, and the limits that the rules share ----------------------------------------------

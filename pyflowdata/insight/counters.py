@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import linecache
 import math
 import os
-import re
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -35,8 +32,6 @@ from ..native import (
     text,
     version,
 )
-from ..native.calling_line import other_threads
-from ..native.calls import inside
 from ..nodes.python_ops import (
     SourceTimes,
     calls_by_row,
@@ -46,10 +41,13 @@ from ..nodes.python_ops import (
 )
 from ..nodes.node import Blob, Node, nodes_of
 from ..nodes.objects import Object
+from .stalls import python_threads_now
 from .stats import (
+    DOING,
     TIMES,
-    FirstWork,
+    WORK_KINDS,
     LoopThreadTimes,
+    ops_of,
     read_fetched,
     read_stats,
     read_worker_seconds,
@@ -81,28 +79,32 @@ class DataFacts:
 
 # ---- Counters -----------------------------------------------------------------------------------
 
-_KINDS = {
-    lib.PFD_WORK_OP: "op",
-    lib.PFD_WORK_RECORDS: "records",
-    lib.PFD_WORK_READ: "read",
-    lib.PFD_WORK_JOIN: "join",
-}
 _TITLES = {
     "op": "{}",
     "records": "find records of {}",
     "read": "read {}",
     "join": "join ragged rows",
 }
-_DOING = {
-    "op": "in {}",
-    "records": "looking for the records of {}",
-    "read": "reading {}",
-    "join": "joining ragged rows",
-}
 _LEVELS = (  # not sums; all other times are durations
     "slots", "slots_held", "slots_ready", "slot_bytes", "processors",
     "now_seconds", "opened_seconds", "asked_seconds", "delivered_seconds",
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FirstWork:
+    """Work that is done once for all epochs, while a loader is opened.
+
+    Attributes:
+        kind: "index", building one; "pass", over all records, as for where(); "cache-fill"; or
+            "processes", starting the processes of an op.
+        said: The thing that was made, as "where('x > 3')".
+        seconds: The time that it took.
+    """
+
+    kind: str
+    said: str
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -203,12 +205,12 @@ class Work:
     @property
     def doing(self) -> str:
         """The work of a thread in a sentence: "in Resize", "reading TFRecordReader"."""
-        return _DOING[self.kind].format(self._ops)
+        return DOING[self.kind].format(self._ops)
 
     @property
     def _ops(self) -> str:
         own = f"{self.op} '{self.name}'" if self.name else self.op
-        return f"{self.fused_op} + {own}" if self.fused_op else own
+        return ops_of(own, self.fused_op)
 
 
 @dataclass(frozen=True)
@@ -497,7 +499,7 @@ def _source_times(node: Node, sources: Mapping[int, SourceTimes]) -> dict[str, f
 def _work_of(
     one: CData, nodes: dict[tuple[str, str], Node], names: _Names | None
 ) -> tuple[Work, Node | None]:
-    kind, op, name = _KINDS[one.kind], text(one.op), text(one.name)
+    kind, op, name = WORK_KINDS[one.kind], text(one.op), text(one.name)
     # A reader without a name is called by its op and its number.
     node = nodes.get((op, name)) or nodes.get((op, ""))
     slowest = [] if names is None else [*map(names.range, one.slowest[0 : one.num_slowest])]
@@ -570,38 +572,6 @@ def _gives(node: Node) -> str:
     return ""
 
 
-# ---- Threads that wait for a lock of the program ------------------------------------------------
-
-
-def python_threads_now() -> tuple[int, int]:
-    """How many threads run Python for a loader now, and how many of them wait for a lock of the
-    program.  Of the threads that share a lock, one is not counted as waiting.
-    """
-    if not inside:
-        return 0, 0
-    frames = other_threads()
-    here = [frames[thread] for thread in list(inside) if thread in frames]
-    return len(here), sum(map(_waits_for_lock, here))
-
-
-def _waits_for_lock(frame: FrameType) -> bool:
-    """Whether a thread is in `with lock:` or in acquire(), which are C: no frame is above them.
-
-    The line of the program says so; without its source a thread counts as one that does not wait.
-    """
-    number = frame.f_lineno or 0  # None: its code has no numbers of lines
-    line = linecache.getline(frame.f_code.co_filename, number, frame.f_globals)
-    return _TAKES.search(line) is not None
-
-
-# With a call in it, as in `with open(path):`, a `with` may be about something else than a lock.
-_TAKES = re.compile(
-    r"^\s*with\s+([\w.\[\]]+|[\w.\[\]]*(lock|mutex|semaphore|condition)\w*\(\))"
-    r"\s*(as\b.*)?:\s*(#.*)?$|\.acquire\(|\.__enter__\(",
-    re.IGNORECASE,
-)
-
-
 def _read_history(handle: CData) -> History:
     found = new_struct("pfd_history")
     check(lib.pfd_loader_get_history(handle, found), new_error())
@@ -628,7 +598,7 @@ class CountedLoader:
         hand_over, ahead: What its integration counts, see `Counters`.
         waits: What watches for its stalls, see `pyflowdata.insight.stalls.Wait`; empty before the
             first epoch.
-        first_work: As in `Counters`.
+        first_work: The fields of those of `Counters`.
         collectives: The `Collectives` of the program; empty: it marks none.
         loop_thread: The times of the thread that takes batches.
         sources: The times of its sources, see `InUse`.
@@ -643,7 +613,7 @@ class CountedLoader:
     ahead: CopyCounts = field(default_factory=CopyCounts)
     waits: Sequence[Any] = ()
     before: Mapping[str, float] = field(default_factory=dict)
-    first_work: tuple[FirstWork, ...] = ()
+    first_work: tuple[tuple[str, str, float], ...] = ()
     collectives: Sequence[Any] = ()
     loop_thread: LoopThreadTimes = field(default_factory=LoopThreadTimes)
     sources: Mapping[int, SourceTimes] = field(default_factory=dict)
@@ -741,7 +711,7 @@ class CountedLoader:
             fetched={
                 name: value - self.before.get(name, 0) for name, value in read_fetched().items()
             },
-            first_work=self.first_work,
+            first_work=tuple(FirstWork(*one) for one in self.first_work),
             missing_bytes=lib.pfd_loader_missing_bytes(self.handle),
             has_lock=has_lock(),
             last_stall=next((one.stall.text for one in self.waits if one.stall), ""),

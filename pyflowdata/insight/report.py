@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidArgumentError, UnsupportedError, shown
 from ..words.plain_text import joined
-from .counters import Counters, DataFacts, CopyCounts, History, Period, ReaderFacts, SlowRange, Work
+from .counters import (
+    Counters, DataFacts, CopyCounts, FirstWork, History, Period, ReaderFacts, SlowRange, Work,
+)  # fmt: skip
 from .report_text import TABLE_HEAD, as_text, table_rows
-from .stats import FirstWork
 from .verdict import Verdict, judge
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from ..words.plain_text import counted, number, percent, seconds, size, tenths
 from .causes import TOO_SHORT
-from .counters import Counters, CopyCounts, SlowRange, Work
+from .counters import Counters, CopyCounts, FirstWork, SlowRange, Work
 from .measures import Measures, ratio
-from .stats import SAID_OF_NEXT, FirstWork
+from .stats import SAID_OF_NEXT
 from .verdict import UNBOUND, Verdict, judge
 
 TABLE_HEAD = ("work", "rows", "CPU", "rows/s a core", "of CPU", "waits", "threads in it")

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import linecache
 import os
+import re
 import threading
 import time
 import warnings
@@ -32,7 +34,7 @@ from ..native.calling_line import (
 )
 from ..native.calls import inside, waits_for
 from ..words.plain_text import seconds
-from .stats import read_stats
+from .stats import read_doing, read_stats
 
 
 # ---- Which op each thread works on --------------------------------------------------------------
@@ -47,8 +49,7 @@ _SAMPLES: dict[str, Callable[[dict[str, Any]], int]] = {  # by functions there t
 }
 
 
-@dataclass(frozen=True)
-class ThreadSince:
+class ThreadSince(NamedTuple):
     """The work of a thread of a loader, and the time at which the watch first saw it.
 
     Attributes:
@@ -56,7 +57,7 @@ class ThreadSince:
         now: The `pfd_thread_now`.
     """
 
-    index: int
+    index: int  # type: ignore[assignment]  # hides a method of tuples
     num_threads: int
     mark: tuple[int, int]
     since: float
@@ -108,9 +109,7 @@ def _are(count: int) -> str:
 
 def _of_thread(handle: CData, thread: ThreadSince, now: float) -> str:
     """What a thread does, in words; "": the loader was closed meanwhile."""
-    from .counters import read_work
-
-    doing = encode(read_work(handle)[thread.now.work].doing, "op")
+    doing = encode(read_doing(handle)[thread.now.work], "op")
     duration, text = encode(seconds(now - thread.since), "duration"), ffi.new("char[]", _ROOM)
     lib.pfd_loader_tell_thread(handle, thread.index, thread.now, doing, duration, text, _ROOM)
     return os.fsdecode(ffi.string(text))
@@ -133,6 +132,38 @@ def _python_places() -> list[str]:
         if found and found not in said:
             said.append(found)
     return said[:_MOST]
+
+
+# ---- Threads that wait for a lock of the program ------------------------------------------------
+
+
+def python_threads_now() -> tuple[int, int]:
+    """How many threads run Python for a loader now, and how many of them wait for a lock of the
+    program.  Of the threads that share a lock, one is not counted as waiting.
+    """
+    if not inside:
+        return 0, 0
+    frames = other_threads()
+    here = [frames[thread] for thread in list(inside) if thread in frames]
+    return len(here), sum(map(_waits_for_lock, here))
+
+
+def _waits_for_lock(frame: FrameType) -> bool:
+    """Whether a thread is in `with lock:` or in acquire(), which are C: no frame is above them.
+
+    The line of the program says so; without its source a thread counts as one that does not wait.
+    """
+    number = frame.f_lineno or 0  # None: its code has no numbers of lines
+    line = linecache.getline(frame.f_code.co_filename, number, frame.f_globals)
+    return _TAKES.search(line) is not None
+
+
+# With a call in it, as in `with open(path):`, a `with` may be about something else than a lock.
+_TAKES = re.compile(
+    r"^\s*with\s+([\w.\[\]]+|[\w.\[\]]*(lock|mutex|semaphore|condition)\w*\(\))"
+    r"\s*(as\b.*)?:\s*(#.*)?$|\.acquire\(|\.__enter__\(",
+    re.IGNORECASE,
+)
 
 
 # ---- The thread that watches --------------------------------------------------------------------
@@ -197,7 +228,7 @@ class Wait:
     Attributes:
         stall: The last one, or None.
         failure: A warning that a filter made an error, for the next() that waits for its batch.
-        python_threads: What `counters.python_threads_now()` found while next() waited, summed over
+        python_threads: What `python_threads_now()` found while next() waited, summed over
             looks.
     """
 
@@ -260,8 +291,6 @@ class Wait:
             self._tell(loader, now)
 
     def _look_at_python(self) -> None:
-        from .counters import python_threads_now
-
         threads, waiters = python_threads_now()
         self.python_threads = self.python_threads[0] + threads, self.python_threads[1] + waiters
 
@@ -374,9 +403,7 @@ _signals: set[int] = set()  # for which faulthandler writes the stacks of all th
 
 def _begin_without_lock(handle: CData, seconds: float) -> None:
     """Lets a thread of the library watch the loader, too."""
-    from .counters import read_work
-
-    doing = [ffi.new("char[]", encode(work.doing, "op")) for work in read_work(handle)]
+    doing = [ffi.new("char[]", encode(one, "op")) for one in read_doing(handle)]
     err = new_error()
     most = min(seconds, 1e9)
     check(lib.pfd_loader_watch(handle, int(most * 1e9), ffi.new("char const *[]", doing), err), err)

@@ -6,14 +6,14 @@ A loader imports this module; counters.py, which reports need, takes longer to i
 from __future__ import annotations
 
 import contextlib
+import os
 import resource
 import sys
 import threading
 import weakref
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from ..native import CData, check, ffi, lib, new_error, new_struct
+from ..native import CData, check, ffi, lib, new_error, new_struct, text
 
 
 # The shares of the wall clock of the thread that calls next(), in it (in words) and outside of it.
@@ -24,6 +24,41 @@ SAID_OF_NEXT = {
 }  # fmt: skip
 IN_NEXT = tuple(SAID_OF_NEXT)
 TIMES = (*IN_NEXT, "outside", "between")
+
+
+# ---- The work of threads in words ---------------------------------------------------------------
+
+WORK_KINDS = {
+    lib.PFD_WORK_OP: "op",
+    lib.PFD_WORK_RECORDS: "records",
+    lib.PFD_WORK_READ: "read",
+    lib.PFD_WORK_JOIN: "join",
+}
+DOING = {
+    "op": "in {}",
+    "records": "looking for the records of {}",
+    "read": "reading {}",
+    "join": "joining ragged rows",
+}
+
+
+def ops_of(op: str, fused_op: str) -> str:
+    """An op, and the one that was fused with it ("": none), in a text."""
+    return f"{fused_op} + {op}" if fused_op else op
+
+
+def read_doing(handle: CData) -> list[str]:
+    """What a thread does that is at each work of a loader: "in Resize", "reading TFRecordReader".
+    """
+    found: list[str] = []
+    one = new_struct("pfd_work_stats")
+    while (status := lib.pfd_loader_get_work(handle, len(found), one)) != lib.PFD_END:
+        check(status, new_error())
+        found.append(DOING[WORK_KINDS[one.kind]].format(ops_of(text(one.op), text(one.fused_op))))
+    return found
+
+
+# ---- Counters -----------------------------------------------------------------------------------
 
 
 def read_stats(handle: CData) -> dict[str, float]:
@@ -111,35 +146,25 @@ def _end_thread(times: weakref.ref[LoopThreadTimes], thread: int) -> None:
 def _schedstat(thread: int) -> tuple[int, int]:
     """Nanoseconds on a processor, and in line for one; 0 where the system does not tell."""
     try:
-        with open(f"/proc/self/task/{thread}/schedstat", "rb") as file:
-            cpu, runnable = file.read().split()[:2]
+        file = os.open(f"/proc/self/task/{thread}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return 0, 0
+    try:
+        cpu, runnable = os.read(file, 100).split()[:2]
     except (OSError, ValueError):
         return 0, 0
+    finally:
+        os.close(file)
     return int(cpu), int(runnable)
 
 
 # ---- Work before the first batch ----------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class FirstWork:
-    """Work that is done once for all epochs, while a loader is opened.
-
-    Attributes:
-        kind: "index", building one; "pass", over all records, as for where(); "cache-fill"; or
-            "processes", starting the processes of an op.
-        said: The thing that was made, as "where('x > 3')".
-        seconds: The time that it took.
-    """
-
-    kind: str
-    said: str
-    seconds: float
-
-
 class _Open(threading.local):
     def __init__(self) -> None:
-        self.lists: list[list[FirstWork]] = []  # of first_work() blocks, the outer ones first
+        # Of first_work() blocks, the outer ones first.
+        self.lists: list[list[tuple[str, str, float]]] = []
 
 
 _open = _Open()
@@ -148,13 +173,15 @@ _open = _Open()
 def note_first_work(kind: str, said: str, seconds: float) -> None:
     """Notes first work of this thread, for each first_work() block around the call."""
     for found in _open.lists:
-        found.append(FirstWork(kind, said, seconds))
+        found.append((kind, said, seconds))
 
 
 @contextlib.contextmanager
-def first_work() -> Iterator[list[FirstWork]]:
-    """A context manager with a list of the first work that this thread notes in the block."""
-    found: list[FirstWork] = []
+def first_work() -> Iterator[list[tuple[str, str, float]]]:
+    """A context manager with a list of the first work that this thread notes in the block, each as
+    the fields of a FirstWork.
+    """
+    found: list[tuple[str, str, float]] = []
     _open.lists.append(found)
     try:
         yield found

@@ -6,11 +6,10 @@ a batch is made.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class EpochSteps:
+class EpochSteps(NamedTuple):
     """The steps of each epoch.
 
     Positions count the rows of an epoch in its order, over all ranks, from 0 on.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Protocol, SupportsIndex, TypeVar
 
 from ..errors import CancelledError, InvalidArgumentError, shown
@@ -78,7 +77,6 @@ class Lease:
 # ---- The place of a loader ----------------------------------------------------------------------
 
 
-@dataclass(slots=True)
 class Cursor:
     """The place of a loader.
 
@@ -97,17 +95,17 @@ class Cursor:
             epoch: the program may not know that the next loop is the next epoch.
     """
 
-    num_batches: int
-    share: Share = Share()
-    epoch: int = 0
-    position: int = 0
-    started: int | None = None
-    iterator: int = 0
-    must_seek: bool = False
-    lease: Lease | None = None
-    stays_in_epoch: bool = False
-    is_endless: bool = False
-    is_after_last: bool = False
+    __slots__ = (
+        "epoch", "is_after_last", "is_endless", "iterator", "lease", "must_seek", "num_batches",
+        "position", "share", "started", "stays_in_epoch",
+    )  # fmt: skip
+
+    def __init__(self, num_batches: int, share: Share) -> None:
+        self.num_batches, self.share = num_batches, share
+        self.epoch = self.position = self.iterator = 0
+        self.started: int | None = None
+        self.lease: Lease | None = None
+        self.must_seek = self.stays_in_epoch = self.is_endless = self.is_after_last = False
 
     @property
     def is_at_last(self) -> bool:

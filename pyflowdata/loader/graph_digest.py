@@ -17,7 +17,6 @@ that draw by their name.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -73,6 +72,8 @@ class GraphDigest(NamedTuple):
 
 def short_hash(text: str, digits: int = 4) -> str:
     """The first hexadecimal digits of a hash of a text."""
+    import hashlib  # loads a large library
+
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
 
 

@@ -22,7 +22,6 @@ import struct
 import time
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from ..errors import CorruptDataError, FileError, InvalidArgumentError, shown
@@ -313,7 +312,6 @@ class NotedArrays(BatchArrays):
 # ---- Reading ------------------------------------------------------------------------------------
 
 
-@dataclass
 class LedgerFile:
     """The contents of a ledger.
 
@@ -325,9 +323,9 @@ class LedgerFile:
             more.
     """
 
-    path: str
-    header: dict[str, Any]
-    entries: list[tuple[int, Any]] = field(default_factory=list)
+    def __init__(self, path: str, header: dict[str, Any]) -> None:
+        self.path, self.header = path, header
+        self.entries: list[tuple[int, Any]] = []
 
 
 _KINDS: Final = frozenset(range(HEADER, CLOSE + 1))

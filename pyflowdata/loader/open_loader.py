@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import dataclasses
+import copy
 import functools
 import operator
 import os
@@ -505,7 +505,7 @@ class OpenLoader:
                 if status < 0:
                     raise self.failure(status)
         self.readers = tuple(
-            dataclasses.replace(reader, seed=seed, seed_is_default=False)
+            reader._replace(seed=seed, seed_is_default=False)
             for reader, seed in zip(self.readers, place.seeds, strict=True)
         )
         self.cursor.go(place.epoch, place.position)
@@ -525,7 +525,7 @@ class OpenLoader:
     @contextlib.contextmanager
     def kept_place(self) -> Iterator[None]:
         """As DataLoader.keep_place(), in a turn of this thread."""
-        kept, repeating = dataclasses.replace(self.cursor), self.repeating
+        kept, repeating = copy.copy(self.cursor), self.repeating
         err = new_error()
         check(lib.pfd_loader_pause_counts(self.handle, 1, err), err)
         try:

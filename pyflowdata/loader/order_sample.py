@@ -6,7 +6,6 @@ undisturbed.  It decodes nothing, and stops after a time and a number of batches
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -218,10 +217,15 @@ def data_facts(
         epoch: The epoch whose order is shown.
     """
     return DataFacts(
-        readers=[{**dataclasses.asdict(one), "shuffle": one.shuffle} for one in readers],
+        readers=[_as_dict(one) for one in readers],
         order=sample_order(loader_class, blobs, readers, epoch),
         graph=_graph(form(list(blobs))),
     )
+
+
+
+def _as_dict(reader: Reader) -> dict[str, Any]:
+    return {**reader._asdict(), "index": reader.index._asdict(), "shuffle": reader.shuffle}
 
 
 def _graph(blobs: Any) -> str:

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import InvalidArgumentError, shown
 from ..nodes import Blob, Node
@@ -21,8 +20,7 @@ from ..nodes.world import is_left_open
 _FRAMEWORK = "torch.utils.data"
 
 
-@dataclass(frozen=True)
-class Share:
+class Share(NamedTuple):
     """Steps `index`, `index + count` and so on of each epoch.
 
     Attributes:
@@ -30,8 +28,8 @@ class Share:
         source: Who chose the share; "": there is one share, of all steps.
     """
 
-    index: int = 0
-    count: int = 1
+    index: int = 0  # type: ignore[assignment]  # hides a method of tuples
+    count: int = 1  # type: ignore[assignment]
     source: str = ""
 
     def __str__(self) -> str:

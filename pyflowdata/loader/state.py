@@ -13,8 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import InvalidArgumentError, printable, shown
 from ..native import lib
@@ -162,8 +161,7 @@ _BRIEF_VALUE = re.compile(r"[A-Za-z0-9_.,:/+-]{1,12}")  # a longer one is its ha
 _NAME_DIGITS = 4  # of the hash of a name, before a value in brief
 
 
-@dataclass(frozen=True)
-class Index:
+class Index(NamedTuple):
     """The indexes of a reader's files, taken together.
 
     Attributes:
@@ -179,8 +177,7 @@ class Index:
     is_new: bool
 
 
-@dataclass(frozen=True)
-class Reader:
+class Reader(NamedTuple):
     """Facts about one reader of a loader.
 
     Attributes:
@@ -214,7 +211,7 @@ class Reader:
     rank: int
     world_size: int
     left_out: int
-    index: Index
+    index: Index  # type: ignore[assignment]  # hides a method of tuples
     notices: tuple[str, ...] = ()
 
     @property
@@ -248,8 +245,7 @@ class Reader:
         )
 
 
-@dataclass(frozen=True)
-class StatePlace:
+class StatePlace(NamedTuple):
     """The content of a state for the loader that takes it.
 
     Attributes:

@@ -9,10 +9,8 @@ import functools
 import importlib
 import os
 import sys
-import sysconfig
 import zlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from . import starting as starting  # first: what ends a command while the rest is imported
@@ -39,20 +37,22 @@ from .calls import (
 # the declarations can be older than the sources, for example after a switch of the branch: errors
 # then say so.
 
-PACKAGE = Path(__file__).resolve().parent.parent
+PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+_ROOT = os.path.dirname(PACKAGE)  # of a checkout
 BUILD_HINT = "run `make` in the checkout, or `pip install .` for an installed package"
 _HEADERS = ("op.h", "pyflowdata.h")
 
 
 def include_dir() -> str:
     """The folder to give to a C compiler as -I for `#include "pyflowdata/op.h"`."""
-    candidates = [PACKAGE / "include", PACKAGE.parent / "csrc" / "include"]
-    for folder in candidates:
-        if all((folder / "pyflowdata" / name).is_file() for name in _HEADERS):
-            return str(folder)
+    candidates = [os.path.join(PACKAGE, "include"), os.path.join(_ROOT, "csrc", "include")]
+    places = [os.path.join(folder, "pyflowdata") for folder in candidates]
+    for folder, place in zip(candidates, places, strict=True):
+        if all(os.path.isfile(os.path.join(place, name)) for name in _HEADERS):
+            return folder
     raise ImportError(
         f"the headers {' and '.join(_HEADERS)} are in neither of "
-        f"{', '.join(str(folder / 'pyflowdata') for folder in candidates)}; "
+        f"{', '.join(places)}; "
         "the package is incomplete, install it again"
     )
 
@@ -89,23 +89,33 @@ def _check_cffi() -> None:
 
 
 def _check_sources(checksums: Mapping[str, int]) -> None:
-    root = PACKAGE.parent
-    if not (root / "csrc").is_dir():
+    if not os.path.isdir(os.path.join(_ROOT, "csrc")):
         return  # an installed package
     for name, checksum in checksums.items():
-        path = root / name
-        if not path.is_file() or zlib.crc32(path.read_bytes()) != checksum:
+        path = os.path.join(_ROOT, name)
+        if not os.path.isfile(path) or _checksum(path) != checksum:
             raise ImportError(f"{path} is not what the library was made of; {BUILD_HINT}")
 
 
+def _checksum(path: str) -> int:
+    with open(path, "rb") as file:
+        return zlib.crc32(file.read())
+
+
 @functools.cache  # a look at all sources takes milliseconds
-def newer_source_hint(library: Path) -> str:
+def newer_source_hint(library: str) -> str:
     """The end of the message that the library lacks a name: "", unless a source is newer than the
     library.
     """
-    made = library.stat().st_mtime
-    for path in sorted((PACKAGE.parent / "csrc").rglob("*.[ch]")):
-        if path.stat().st_mtime > made:
+    made = os.stat(library).st_mtime
+    sources = (
+        os.path.join(folder, name)
+        for folder, _, names in os.walk(os.path.join(_ROOT, "csrc"))
+        for name in names
+        if name.endswith((".c", ".h"))
+    )
+    for path in sorted(sources):
+        if os.stat(path).st_mtime > made:
             return f"; {path} is newer than the library: {BUILD_HINT}"
     return ""
 
@@ -122,6 +132,7 @@ class Interface:
             structs: The structs in that hash, in the order of the hash.
         """
         self._ffi, self._abi_function, self._structs = ffi, abi_function, structs
+        self._kinds: dict[str, tuple[Any, tuple[int]]] = {}  # what ffi.new() takes, by names
 
     def expected_abi_version(self) -> int:
         """The expected hash: that of a library made from the headers of the declarations."""
@@ -132,11 +143,12 @@ class Interface:
 
     def new_struct(self, name: str) -> Any:
         """A zeroed struct that starts with struct_size, which is set."""
-        struct = self._ffi.new(f"{name} *")
-        struct.struct_size = self._ffi.sizeof(name)
-        return struct
+        kind = self._kinds.get(name)
+        if kind is None:
+            kind = self._kinds[name] = self._ffi.typeof(f"{name} *"), (self._ffi.sizeof(name),)
+        return self._ffi.new(*kind)
 
-    def load(self, path: Path) -> Any:
+    def load(self, path: str) -> Any:
         """The library at `path`.
 
         Raises:
@@ -144,7 +156,7 @@ class Interface:
         """
         try:
             # NODELETE: arrays may release memory after the interpreter has dropped this module.
-            library = self._ffi.dlopen(str(path), self._ffi.RTLD_NOW | self._ffi.RTLD_NODELETE)
+            library = self._ffi.dlopen(path, self._ffi.RTLD_NOW | self._ffi.RTLD_NODELETE)
         except OSError as failure:
             raise ImportError(f"{path} cannot be loaded: {failure}; {BUILD_HINT}") from None
         try:
@@ -184,14 +196,14 @@ _interface = Interface(
 )
 
 
-def library_path() -> Path:
+def library_path() -> str:
     """The shared library of this package, or the one that PYFLOWDATA_LIBRARY names."""
     chosen = os.environ.get(_LIBRARY_VARIABLE)
-    path = Path(chosen) if chosen else PACKAGE / "libpyflowdata.so"
-    if not path.is_file():
+    path = chosen or os.path.join(PACKAGE, "libpyflowdata.so")
+    if not os.path.isfile(path):
         hint = f"{_LIBRARY_VARIABLE} names it" if chosen else BUILD_HINT
         raise ImportError(f"the library {path} does not exist; {hint}")
-    return path.resolve()
+    return os.path.realpath(path)
 
 
 def expected_abi_version() -> int:
@@ -362,7 +374,7 @@ def _install_thread_states() -> None:
     ))  # fmt: skip
 
 
-if sysconfig.get_config_var("Py_GIL_DISABLED"):
+if "t" in sys.abiflags:  # an interpreter that can run without its lock
     _install_thread_states()
 
 

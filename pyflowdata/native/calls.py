@@ -11,7 +11,6 @@ import itertools
 import os
 import sys
 import threading
-import traceback
 from types import FrameType
 
 _MOST_KEPT = 64  # with the locals of their frames, for a debugger
@@ -39,6 +38,8 @@ def keep(failure: BaseException, *, is_light: bool) -> int:
             may be fetched more than once.
     """
     if is_light:
+        import traceback  # few programs need it
+
         link: BaseException | None = failure
         for _ in range(10):
             if link is None:

@@ -2,7 +2,6 @@
 
 from .row_types import NUMBERS, dtype_name, dtype_number, is_bfloat16, numpy_dtype, widened
 from .node import Blob, Node
-from .op_builder import user_op_builder
 from .op_facts import Attr, Op
 from .registry import find_op, op_names, registered_ops
 
@@ -19,6 +18,5 @@ __all__ = [
     "numpy_dtype",
     "op_names",
     "registered_ops",
-    "user_op_builder",
     "widened",
 ]

@@ -552,15 +552,17 @@ def in_order(wanted: Iterable[OneT], before: Callable[[OneT], Iterable[OneT]]) -
     """
     found: dict[OneT, None] = {}
     for one in wanted:
-        path = [] if one in found else [(one, iter(before(one)))]
+        path = [] if one in found else [(one, [*before(one)][::-1])]
         while path:
             last, rest = path[-1]
-            new = next((each for each in rest if each not in found), None)
-            if new is None:
+            while rest and rest[-1] in found:
+                rest.pop()
+            if rest:
+                new = rest.pop()
+                path.append((new, [*before(new)][::-1]))  # once: it may make new objects
+            else:
                 found[last] = None
                 path.pop()
-            else:
-                path.append((new, iter(before(new))))
     return list(found)
 
 
@@ -572,9 +574,9 @@ def nodes_of(blobs: Iterable[Blob], *, enters_readers: bool = True) -> list[Node
             batches.
     """
 
-    def before(node: Node) -> Iterator[Node]:
+    def before(node: Node) -> Sequence[Node]:
         enters = enters_readers or not node.op.is_reader
-        return (blob.node for blob in node.inputs) if enters else iter(())
+        return [blob.node for blob in node.inputs] if enters else ()
 
     return in_order((blob.node for blob in blobs), before)
 

@@ -6,15 +6,13 @@ import itertools
 import pickle
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 _numbers = itertools.count(1)
 _objects: weakref.WeakValueDictionary[int, Object] = weakref.WeakValueDictionary()
 
 
-@dataclass(frozen=True)
-class Identity:
+class Identity(NamedTuple):
     """The identity of a Python function, or of an object that yields samples; states compare it.
 
     Attributes:

@@ -7,15 +7,13 @@ Python: this module imports nothing of the package.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 AttrValue = bool | int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
 _ENDLESS = 2.0**31 - 2  # larger integer limits are those of the type
 
 
-@dataclass(frozen=True)
-class AttrType:
+class AttrType(NamedTuple):
     """One of the PFD_ATTR_* types.
 
     Attributes:
@@ -76,8 +74,7 @@ ROW_OPTIONS = {
 }
 
 
-@dataclass(frozen=True)
-class Attr:
+class Attr(NamedTuple):
     """One attr of an op, as its C table declares it.
 
     Attributes:
@@ -125,16 +122,14 @@ class Attr:
         return self.default is None and not self.is_found
 
 
-@dataclass(frozen=True)
-class Port:
+class Port(NamedTuple):
     """An input or output of an op."""
 
     name: str
     doc: str
 
 
-@dataclass(frozen=True)
-class Op:
+class Op(NamedTuple):
     """An op of the registry, with what the host adds to every reader.
 
     Attributes:
@@ -181,7 +176,10 @@ class Op:
     host_outputs: tuple[str, ...] = ()
 
     def attr(self, name: str) -> Attr | None:
-        return next((attr for attr in self.attrs if attr.name == name), None)
+        for attr in self.attrs:  # without a generator: it is asked often
+            if attr.name == name:
+                return attr
+        return None
 
     def takes(self, num_inputs: int) -> bool:
         """Whether a node of the op can have that many inputs."""

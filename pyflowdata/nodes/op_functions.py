@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
@@ -207,7 +206,7 @@ def take_inputs(op: Op, given: dict[str, Any]) -> list[Blob]:
         return _take_many_inputs(op, given)
     if op.has_optional_input and given.get(op.inputs[-1].name) is None:
         given.pop(op.inputs[-1].name, None)
-        op = replace(op, inputs=op.inputs[:-1])
+        op = op._replace(inputs=op.inputs[:-1])
     for port in op.inputs:
         if port.name not in given:
             raise _missing(op, port)

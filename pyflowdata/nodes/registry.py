@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ..errors import InternalError, InvalidArgumentError
 from ..native import CData, address_of, build_hint, check, encode, ffi, lib, new_error, text
@@ -23,8 +23,7 @@ JSON_TEXT = "json"  # the type of a field whose rows are the texts of values
 HOST_OUTPUTS = tuple(_host_outputs())  # which every reader can have besides its own
 
 
-@dataclass(frozen=True)
-class Compression:
+class Compression(NamedTuple):
     """How files are compressed.
 
     Attributes:
@@ -56,8 +55,7 @@ def with_ports_of(op: Op, own: CData) -> Op:
     """The op with the inputs and outputs of `own`, the `pfd_op` of a node."""
     if not op.outputs_attr and not op.has_many_inputs and not op.has_optional_input:
         return op
-    return replace(
-        op,
+    return op._replace(
         inputs=_ops.ports(own.inputs, own.num_inputs),
         outputs=_ops.ports(own.outputs, own.num_outputs),
     )
@@ -65,7 +63,7 @@ def with_ports_of(op: Op, own: CData) -> Op:
 
 def _read_op(op: CData, origin: str, method: str) -> Op:
     try:
-        return replace(_ops.op(op, origin, HOST_OUTPUTS), method=method)
+        return _ops.op(op, origin, HOST_OUTPUTS)._replace(method=method)
     except ValueError as failure:
         raise InternalError(str(failure), op=text(op.name)) from None
 
@@ -90,6 +88,12 @@ def _listed() -> Iterator[tuple[int, CData]]:
     while (op := lib.pfd_op_at(index)) != ffi.NULL:
         yield index, op
         index += 1
+
+
+def op_methods() -> dict[str, str]:
+    """The methods of data sets that are made of ops, each with the name of the op."""
+    methods = ((text(lib.pfd_op_method(index)), op) for index, op in _listed())
+    return {method: text(op.name) for method, op in methods if method}
 
 
 def op_names() -> list[str]:
@@ -119,8 +123,7 @@ def find_op(name: str) -> Op:
 # ---- File formats -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class FileFormat:
+class FileFormat(NamedTuple):
     """A file format of the registry.
 
     Attributes:
@@ -167,23 +170,24 @@ def _read_format(found: CData, origin: str) -> FileFormat:
     )
 
 
-_formats: list[tuple[CData, FileFormat]] = []  # that were read before; a plugin may replace its own
+_built_in: tuple[FileFormat, ...] = ()  # read once
+_formats: dict[int, FileFormat] = {}  # of plugins, by address; a plugin may replace its own
 
 
 def registered_formats() -> tuple[FileFormat, ...]:
     """All file formats: the built-in ones in the order of the C library's list, then those of
     plugins."""
-    global _formats
-    formats: list[tuple[CData, FileFormat]] = []
-    while (found := lib.pfd_format_at(len(formats))) != ffi.NULL:
-        place = len(formats)
-        if place < len(_formats) and _formats[place][0] == found:
-            formats.append(_formats[place])
-        else:
-            origin = text(lib.pfd_format_origin(place))
-            formats.append((found, _read_format(found, origin)))
-    _formats = formats
-    return tuple(facts for _, facts in formats)
+    global _built_in
+    others: list[FileFormat] = []
+    while (found := lib.pfd_format_at(place := len(_built_in) + len(others))) != ffi.NULL:
+        address = address_of(found)
+        if address not in _formats:
+            _formats[address] = _read_format(found, text(lib.pfd_format_origin(place)))
+        others.append(_formats[address])
+    if not _built_in:
+        _built_in = tuple(one for one in others if one.origin == "built in")
+        return tuple(others)
+    return (*_built_in, *others) if others else _built_in
 
 
 def folder_format(path: str) -> str | None:

@@ -47,7 +47,7 @@ def sampled_values(
     """The values of attrs that were left out, found in the first records; none if the records do
     not show them, or if an attr is unknown, which C refuses.
     """
-    if any(op.attr(name) is None for name in values):
+    if not values.keys() <= {attr.name for attr in op.attrs}:
         return {}
     name = _format_of_decoder(op, inputs) if inputs else _format_of_reader(op, values)
     return {} if name is None else _sampler(name, op, inputs, values)

@@ -6,7 +6,6 @@ environment and the loaded modules.
 
 from __future__ import annotations
 
-import logging
 import operator
 import os
 import re
@@ -16,8 +15,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
-
-_log = logging.getLogger("pyflowdata")
 
 _REMEDY = "correct it, or give the reader rank and world_size"
 
@@ -301,15 +298,23 @@ def find_world() -> World:
     found = world()
     if found in _logged:
         return found
-    if _logged and _logged[-1].world_size != found.world_size:
-        _log.warning("%s; earlier readers of this process were made for %s", found, _logged[-1])
-    elif found.source.startswith("SLURM_STEP_NUM_TASKS="):  # the doubtful case
-        _log.warning("%s; if each task runs this program, give readers rank and world_size", found)
-    else:
-        level = logging.DEBUG if found.is_alone else logging.INFO
-        _log.log(level, "readers are for %s", found)
+    if not found.is_alone or _logged or "logging" in sys.modules:  # else nobody can see it
+        _log(found)
     _logged.append(found)
     return found
+
+
+def _log(found: World) -> None:
+    import logging  # takes longer to import than most of this package
+
+    log = logging.getLogger("pyflowdata")
+    if _logged and _logged[-1].world_size != found.world_size:
+        log.warning("%s; earlier readers of this process were made for %s", found, _logged[-1])
+    elif found.source.startswith("SLURM_STEP_NUM_TASKS="):  # the doubtful case
+        log.warning("%s; if each task runs this program, give readers rank and world_size", found)
+    else:
+        level = logging.DEBUG if found.is_alone else logging.INFO
+        log.log(level, "readers are for %s", found)
 
 
 os.register_at_fork(after_in_child=_logged.clear)  # a child may have its own rank

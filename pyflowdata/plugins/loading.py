@@ -89,7 +89,8 @@ def publish(name: str) -> Callable[..., Any]:
         function = make_function(op)
         package = sys.modules["pyflowdata"]
         taken = vars(package).get(name)
-        if taken is None or taken is vars(ops).get(name):
+        is_op = name in ops.__all__ or name not in dir(package)
+        if is_op and (taken is None or taken is vars(ops).get(name)):
             setattr(package, name, function)
             exported: list[str] = vars(package)["__all__"]
             if name not in exported:

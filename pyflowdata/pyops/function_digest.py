@@ -28,7 +28,6 @@ import builtins
 import dis
 import enum
 import functools
-import hashlib
 import inspect
 import linecache
 import re
@@ -148,8 +147,15 @@ def _digest_of(things: Iterable[Any]) -> tuple[str, list[Binding]]:
     return ("" if walk.has_source else version) + _hash(text)[:_DIGITS], walk.bound
 
 
+def sha256(data: Any) -> str:
+    """The SHA-256 of bytes, in hex."""
+    import hashlib  # loads a large library
+
+    return hashlib.sha256(data).hexdigest()
+
+
 def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return sha256(text.encode("utf-8", "surrogatepass"))
 
 
 # ---- Source -------------------------------------------------------------------------------------
@@ -704,7 +710,7 @@ def _mask_digest(array: Any) -> str:
 def _bytes_digest(array: Any) -> str:
     if array.nbytes > _MOST_ARRAY_BYTES:
         return ""
-    return hashlib.sha256(np.asarray(array).tobytes()).hexdigest()
+    return sha256(np.asarray(array).tobytes())
 
 
 def _without_folder(text: str) -> str:

@@ -360,7 +360,7 @@ def _run_close(session: int) -> int:
     return 0
 
 
-def _fail(args: tuple[Any, ...], failure: BaseException) -> int:
+def fail(args: tuple[Any, ...], failure: BaseException) -> int:
     """Writes an exception into the pfd_error, which is the last argument."""
     err = args[-1]
     err.status, err.row, err.byte = status_of(failure, lib.PFD_INTERNAL), -1, -1
@@ -378,12 +378,12 @@ def _ignore(_args: tuple[Any, ...], _failure: BaseException) -> int:
 def _make() -> tuple[CData, list[CData]]:
     source, kept = new_struct("pfd_row_group_source"), []
     types = dict(ffi.typeof("pfd_row_group_source").fields)
-    for name, run, fail in (("open", _run_open, _fail), ("decode", _run_decode, _fail),
+    for name, run, failed in (("open", _run_open, fail), ("decode", _run_decode, fail),
                             ("close", _run_close, _ignore)):  # fmt: skip
-        kept.append(c_function(types[name].type, run, fail))
+        kept.append(c_function(types[name].type, run, failed))
         setattr(source, name, kept[-1])
     return source, kept
 
 
-_source = _make()  # C calls it as long as the process lives
-lib.pfd_row_group_source_set(_source[0])
+source, _kept = _make()  # C calls it as long as the process lives
+lib.pfd_row_group_source_set(source)

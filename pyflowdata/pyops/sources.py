@@ -300,7 +300,7 @@ os.register_at_fork(after_in_child=_renew_locks)
 # ---- What C calls -------------------------------------------------------------------------------
 
 
-def _fail(args: tuple[Any, ...], failure: BaseException) -> int:
+def fail(args: tuple[Any, ...], failure: BaseException) -> int:
     """Writes an exception into the pfd_error, which is always the last argument."""
     row, said, is_told = -1, "the source", False
     if isinstance(failure, Raised):
@@ -410,7 +410,7 @@ def _make() -> tuple[CData, list[CData]]:
     for name, run in (("check", _run_check), ("open", _run_open), ("at", _run_at),
                       ("next", _run_next), ("seek", _run_seek)):  # fmt: skip
         signature = _signature(name)
-        kept.append(c_function(signature, run, _fail))
+        kept.append(c_function(signature, run, fail))
         setattr(source, name, kept[-1])
     kept.append(c_function(_signature("close"), _run_close, _fail_to_close))
     source.close = kept[-1]
@@ -421,5 +421,5 @@ def _signature(name: str) -> Any:
     return dict(ffi.typeof("pfd_object_source").fields)[name].type
 
 
-_source = _make()  # C calls it as long as the process lives
-lib.pfd_object_source_set(_source[0])
+source, _kept = _make()  # C calls it as long as the process lives
+lib.pfd_object_source_set(source)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -349,8 +348,7 @@ class Call(NamedTuple):
     before_row: Callable[[int], int]
 
 
-@dataclass(frozen=True)
-class Runner:
+class Runner(NamedTuple):
     """Calls a function for rows, in a thread of the loader or in a worker process.
 
     Attributes:

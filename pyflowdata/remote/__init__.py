@@ -7,20 +7,28 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import sys
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..native import IS_INTERRUPTED, ffi, lib
+from ..native import IS_INTERRUPTED, encode, ffi, lib
 
 if TYPE_CHECKING:
+    from . import client as client
     from .cache import CacheInfo, cache_info, configure, open_copy, staging_folder
 
-__all__ = ["CacheInfo", "cache_info", "configure", "open_copy", "staging_folder"]
+_OF_CACHE = ("CacheInfo", "cache_info", "configure", "open_copy", "staging_folder")
+__all__ = ["CacheInfo", "cache_info", "configure", "is_remote", "open_copy", "staging_folder"]
 
 
 _opening = threading.local()  # `goes_on`
+
+
+def is_remote(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is an address, SCHEME://..., and not file://; a scheme may have capitals."""
+    return bool(lib.pfd_path_is_remote(encode(os.fspath(path), "path")))
 
 
 def forget_facts() -> None:
@@ -55,7 +63,9 @@ def _cache() -> Any:
 
 
 def __getattr__(name: str) -> object:
-    if name in __all__:
+    if name == "client":
+        return importlib.import_module(".client", __name__)
+    if name in _OF_CACHE:
         return getattr(_cache(), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

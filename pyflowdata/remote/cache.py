@@ -594,7 +594,7 @@ def _fail(err: CData, failure: BaseException, url: str) -> int:
 def look(paths: CData, n: int, how: int, facts: CData, err: CData) -> int:
     """`look` of pfd_remote_calls."""
     names = [text(paths[i]) for i in range(n)]
-    places = [i for i, name in enumerate(names) if client.is_remote(name)]
+    places = [i for i in range(n) if lib.pfd_path_is_remote(paths[i])]
     try:
         _prepared()
         urls = [names[i] for i in places]

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache, partial
 from itertools import islice
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from ..errors import (
@@ -39,11 +39,6 @@ from ..native import encode, lib
 _MAGIC = re.compile(r"[*?[]")
 _WEB = ("http", "https")
 _OBSTORE = ("s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss", *_WEB)
-
-
-def is_remote(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is an address, SCHEME://..., and not file://; a scheme may have capitals."""
-    return bool(lib.pfd_path_is_remote(encode(os.fspath(path), "path")))
 
 
 def has_magic(url: str) -> bool:
@@ -160,8 +155,7 @@ def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
 # ---- Stores -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(NamedTuple):
     """An object as it is now.
 
     Attributes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -12,6 +11,8 @@ from collections.abc import Iterable
 def similar(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
     """The known name that is most like this one; None: none has at least that likeness of 1.
     Names that begin with "_" are private."""
+    import difflib  # for messages alone
+
     public = [one for one in known if not one.startswith("_")]
     near = difflib.get_close_matches(name, public, 1, least)
     return near[0] if near else None

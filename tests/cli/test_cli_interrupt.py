@@ -39,7 +39,7 @@ def start(tmp_path):
 
 
 @pytest.mark.parametrize("command, module", [
-    (["pyflowdata"], "numpy"), (["pyflowdata"], "pyflowdata.loader"),
+    (["pyflowdata"], "numpy"), (["pyflowdata"], "pyflowdata.nodes"),
     (["pyflowdata"], "pyflowdata.cli.ops"), (["-X", "utf8", "-m", "pyflowdata"], "numpy"),
     (["-mpyflowdata"], "numpy"), (["-Bm", "pyflowdata"], "pyflowdata.cli.ops"),
 ])  # fmt: skip
@@ -58,5 +58,5 @@ def test_an_interrupt_that_is_ignored_stays_so(start):
 
 @pytest.mark.parametrize("command", [["-m", "mine"], ["mine.py"], ["-c", "import pyflowdata"]])
 def test_programs_that_import_the_package_are_told(start, command):
-    found = start("pyflowdata.loader", *command)
+    found = start("pyflowdata.nodes", *command)
     assert found.returncode == -signal.SIGINT and "KeyboardInterrupt" in found.stderr

@@ -10,9 +10,10 @@ import pytest
 from reports.recorded import STATS, TUNED, WAITING, recorded, work
 
 import pyflowdata as flow
-from pyflowdata.insight.counters import Counters, CopyCounts, ReaderFacts, SlowRange, StepTimes
+from pyflowdata.insight.counters import (
+    Counters, CopyCounts, FirstWork, ReaderFacts, SlowRange, StepTimes,
+)  # fmt: skip
 from pyflowdata.insight.measures import Measures
-from pyflowdata.insight.stats import FirstWork
 from pyflowdata.insight.verdict import judge
 
 BLOCKED = {**WAITING, "cpu_seconds": 2.0, "process_cpu_seconds": 3.0}

@@ -847,7 +847,7 @@ typedef struct pfd_object_source {
     void (*close)(int64_t session);
 } pfd_object_source;
 
-/* Sets these functions, once, before any such reader is made. The struct must live as long as the
+/* Sets these functions before any such reader is made. The struct must live as long as the
  * process. A reader that another thread makes at the same time sees the former struct or this one
  * as a whole. */
 void pfd_object_source_set(const pfd_object_source *source);
@@ -1031,7 +1031,7 @@ typedef struct pfd_row_group_source {
     void (*close)(int64_t session);
 } pfd_row_group_source;
 
-/* Sets these functions, once, as pfd_object_source_set() does. */
+/* Sets these functions, as pfd_object_source_set() does. */
 void pfd_row_group_source_set(const pfd_row_group_source *source);
 
 /* Functions of the interpreter, by the names that its C interface gives them. */

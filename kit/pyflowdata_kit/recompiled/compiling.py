@@ -153,7 +153,7 @@ def _driver(
         linked = ["-Wl,--no-as-needed", *map(str, sorted(folder.glob("*.o")))]
     from ..binding import kit_path  # imported late, because it loads the kit
 
-    libraries = [library_path(), kit_path()]
+    libraries = [Path(library_path()), kit_path()]
     found = [f"-Wl,-rpath,{library.parent}" for library in libraries]
     _run([*linker, *common, "-rdynamic", *linked, *map(str, libraries), *found,
           "-o", str(folder / name)])  # fmt: skip

@@ -6,7 +6,7 @@ import mmap
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import CorruptDataError, Error, FileError, OutOfMemoryError
 from ...loader import DataLoader
@@ -19,8 +19,7 @@ _BATCH = 64  # a loader keeps at most 100 skipped records of a batch (PFD_MOST_S
 _LARGE_BATCH = 1024  # records, most likely all whole
 
 
-@dataclass(frozen=True)
-class Damage:
+class Damage(NamedTuple):
     """A place in a file where something is wrong.
 
     Attributes:

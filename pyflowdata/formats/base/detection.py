@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import codecs
-import glob
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
 
 from ...errors import Error, FileError, InvalidArgumentError, shown
 from ...native import check, encode, exception, ffi, lib, new_error, text
 from ...nodes.registry import detect_format, folder_format, registered_formats
-from ...remote import forget_facts, open_copy
-from ...remote.client import (
-    fetch, has_magic, is_object, is_remote, listed, look_at, name_matches, name_object,
-)  # fmt: skip
+from ... import remote
+from ...remote import forget_facts, is_remote
 from ...words.remedies import did_you_mean
 
 # ---- Files of a path ----------------------------------------------------------------------------
@@ -104,6 +100,8 @@ def _matches(pattern: str) -> Iterator[str]:
     """The paths that a pattern stands for, as with glob.glob(), which leaves out what it cannot
     read.
     """
+    import glob  # for patterns alone
+
     folder, name = os.path.split(pattern)
     if name == os.path.basename(folder) == "**":
         yield from _matches(folder)
@@ -113,7 +111,7 @@ def _matches(pattern: str) -> Iterator[str]:
             yield from _below(one)
         elif glob.has_magic(name):
             for found in _names(one):
-                if name_matches(found, name):
+                if remote.client.name_matches(found, name):
                     yield os.path.join(one, found)
         else:
             yield os.path.join(one, name)
@@ -135,7 +133,7 @@ def expanded(paths: Sequence[str], format: str | None = None) -> list[str]:
 
 def _expanded(path: str, format: str | None) -> list[str]:
     if is_remote(path):
-        return _expanded_remote(name_object(path), format)
+        return _expanded_remote(remote.client.name_object(path), format)
     if path[:8].lower() == "file:///":
         path = path[len("file://") :]
     if not path or not _is_there(path):
@@ -160,15 +158,16 @@ def _expanded(path: str, format: str | None) -> list[str]:
 
 def _expanded_remote(path: str, format: str | None) -> list[str]:
     """The same for an address."""
-    kind = lib.PFD_PATH_MISSING if has_magic(path) else kind_of(path)
+    kind = lib.PFD_PATH_MISSING if remote.client.has_magic(path) else kind_of(path)
     if kind == lib.PFD_PATH_FILE or kind == lib.PFD_PATH_FOLDER and is_data_set(path, format):
         return [path]
     found = []
     if kind == lib.PFD_PATH_FOLDER:
-        names = ((one, one.rpartition("/")[2]) for one in listed(path.rstrip("/") + "/"))
+        listed = remote.client.listed(path.rstrip("/") + "/")
+        names = ((one, one.rpartition("/")[2]) for one in listed)
         found = [one for one, name in names if name and _is_data(name)]
-    elif has_magic(path):
-        found = listed(path)
+    elif remote.client.has_magic(path):
+        found = remote.client.listed(path)
     found = [one for one in found if not _is_seal(one) or path.endswith(_SEAL)]
     if not found:
         raise FileError(_why_missing(path), file=path)
@@ -205,8 +204,7 @@ def _why_empty(path: str, names: list[str]) -> str:
 HEAD: int = lib.PFD_PROBE_BYTES  # bytes that detection reads, after decompression
 
 
-@dataclass(frozen=True)
-class Detected:
+class Detected(NamedTuple):
     """A file and its format.
 
     Attributes:
@@ -272,20 +270,20 @@ def begins_with_text(path: str) -> bool:
 
 def size_of(path: str) -> int:
     """The bytes of a file."""
-    return look_at([path])[0].size if is_remote(path) else os.path.getsize(path)
+    return remote.client.look_at([path])[0].size if is_remote(path) else os.path.getsize(path)
 
 
 def opened(path: str) -> BinaryIO:
     """A file that is open for reading its bytes in Python; for a remote file an unnamed copy."""
-    return open_copy(path) if is_remote(path) else open(path, "rb")
+    return remote.open_copy(path) if is_remote(path) else open(path, "rb")
 
 
 def read_range(path: str, begin: int, size: int) -> bytes:
     """At most `size` bytes of a file from `begin` on, as stored; fewer where the file ends."""
     if is_remote(path):
-        (facts,) = look_at([path])
+        (facts,) = remote.client.look_at([path])
         size = min(size, facts.size - begin)
-        return bytes(fetch(path, facts.tag, begin, size)) if size > 0 else b""
+        return bytes(remote.client.fetch(path, facts.tag, begin, size)) if size > 0 else b""
     with open(path, "rb") as file:
         file.seek(begin)
         return file.read(size)
@@ -337,7 +335,7 @@ def data_file(path: str | os.PathLike[str]) -> str | None:
         FileError: It cannot be determined.
     """
     folder = os.fspath(path)
-    if is_remote(folder) and is_object(folder):
+    if is_remote(folder) and remote.client.is_object(folder):
         return None
     names = {one.folder_file for one in registered_formats()} - {""}
     inside = (os.path.join(folder, name) for name in sorted(names))

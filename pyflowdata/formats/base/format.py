@@ -17,7 +17,7 @@ from ...errors import CorruptDataError, InvalidArgumentError, UnsupportedError
 from ...nodes import Blob, Op, find_op
 from ...nodes.sampled_attrs import Found
 from ...loader import DataLoader
-from ...remote.client import is_remote
+from ...remote import is_remote
 from .columns import Array, RowShape, buffer_of, sizes_of
 from .damage import Damage, Scan, read_all
 from .detection import Detected

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,7 @@ from .writer import Writer
 _CLASS_NAMES = ("image/class/text", "class/text", "class_name")
 
 
-@dataclasses.dataclass(frozen=True)
-class ImageFields:
+class ImageFields(NamedTuple):
     """The names of the fields in records of images.
 
     Attributes:
@@ -39,8 +38,7 @@ class ImageFields:
 
     def to(self, names: ImageFields) -> dict[str, str]:
         """The changes of names to those of other records: old name -> new name."""
-        pairs = zip(dataclasses.astuple(self), dataclasses.astuple(names), strict=True)
-        return {old: new for old, new in pairs if old and new}
+        return {old: new for old, new in zip(self, names, strict=True) if old and new}
 
 
 def _is_pixels(field: Field) -> bool:

@@ -13,8 +13,8 @@ from typing import Any
 from ...errors import CorruptDataError, Error, InvalidArgumentError
 from ...nodes import Blob, Op
 from ...nodes.registry import FileFormat, registered_formats
-from ...remote import one_opening
-from ...remote.client import in_threads, is_remote
+from ... import remote
+from ...remote import is_remote, one_opening
 from .detection import Detected, detect, head_of
 from .format import Format
 from .source import Source, reader_of
@@ -33,7 +33,7 @@ def _made(facts: FileFormat) -> Format:
     module = f"{_PACKAGE}.{facts.name}"
     if facts.origin == _OWN and find_spec(module) is not None:
         kind = getattr(import_module(module), "FORMAT", Format)
-    return kind(**vars(facts))
+    return kind(*facts)
 
 
 class _Formats(Mapping[str, Format]):
@@ -83,7 +83,8 @@ def _detect_few(
 ) -> list[Detected]:
     if not is_remote(paths[0]):
         return [_detect(path, format) for path in paths]
-    return in_threads(lambda path: _detect(path, format), paths, _FEW)  # each waits for a store
+    # Each waits for a store.
+    return remote.client.in_threads(lambda path: _detect(path, format), paths, _FEW)
 
 
 def _detect_all(

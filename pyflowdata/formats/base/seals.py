@@ -7,21 +7,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import UnsupportedError
 from ...native import check, encode, ffi, lib, new_error, text
-from ...remote.client import is_remote
+from ...remote import is_remote
 from .damage import Damage
 from .output import OutputFile, put_in_place
 
 SUFFIX: str = text(lib.pfd_seal_suffix())
 
 
-@dataclass(frozen=True)
-class Seal:
+class Seal(NamedTuple):
     """The content of the seal of a file or folder.
 
     Attributes:

@@ -158,8 +158,7 @@ _ENCODED = "__encoded__"  # the name of the blob of encoded records
 _SIZE = "__size__"  # a blob that is read for its errors alone
 
 
-@dataclasses.dataclass(frozen=True)
-class _Images:
+class _Images(NamedTuple):
     """The fields of images in the source and in the target.
 
     Attributes:
@@ -296,7 +295,7 @@ class Target:
             names = _names_in(found, self.kind.image_names, source.fields)
         classes = self._classes(source, found)
         if classes and self.kind.image_names:
-            names = dataclasses.replace(names, class_name=self.kind.image_names.class_name)
+            names = names._replace(class_name=self.kind.image_names.class_name)
         return _Images(found, names, change, needs and change is None, classes)
 
     def _classes(self, source: Source, found: ImageFields) -> tuple[str, ...]:

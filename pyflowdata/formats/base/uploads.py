@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import shutil
-import tempfile
 from pathlib import Path
 
 from ...errors import FileError, InvalidArgumentError, shown
 from ...native import lib
 from ...nodes.registry import registered_formats
-from ...remote import staging_folder
-from ...remote.client import check_takes, has_magic, is_remote, listed, put, remove_objects
+from ... import remote
+from ...remote import is_remote
 from .detection import kind_of
 from .output import Names, remove
 
@@ -39,14 +36,17 @@ class Upload:
             InvalidArgumentError: The address is a pattern of files to read.
             FileError: The folder cannot be made.
         """
-        check_takes(url)
-        if has_magic(url):
+        import hashlib  # for addresses alone
+        import tempfile
+
+        remote.client.check_takes(url)
+        if remote.client.has_magic(url):
             raise InvalidArgumentError(f"path = {shown(url)}; a file cannot have *, ? or [ in its "
                                        "address, as patterns have these")
         self.url = url
         self._below, _, name = url.rstrip("/").rpartition("/")
         self._goes_on, self._process = goes_on, os.getpid()
-        base = staging_folder()
+        base = remote.staging_folder()
         if goes_on:
             self._folder = Path(base, hashlib.sha256(url.encode()).hexdigest()[:32])
             self._folder.mkdir(mode=0o700, exist_ok=True)
@@ -65,7 +65,8 @@ class Upload:
         if not names.is_sharded:
             urls = [f"{self._below}/{path.name}" for path in names.of(0, 1)]
             return [url for url in urls if kind_of(url) != lib.PFD_PATH_MISSING]
-        return [url for url in listed(f"{self._below}/*") if names.are(url.rpartition("/")[2])]
+        found = remote.client.listed(f"{self._below}/*")
+        return [url for url in found if names.are(url.rpartition("/")[2])]
 
     def refuse_present(self, names: Names, overwrite: bool, remedy: str) -> list[str]:
         """Those that are replaced.
@@ -90,7 +91,7 @@ class Upload:
         old = set(replaced)
         for url in replaced:
             if kind_of(url) == lib.PFD_PATH_FOLDER:
-                old |= set(listed(f"{url}/**"))
+                old |= set(remote.client.listed(f"{url}/**"))
         whole = {one.folder_file for one in registered_formats()}
         files = [path for path in self._folder.rglob("*") if path.is_file()]
         # Who finds the file that makes a folder a data set finds all others.
@@ -99,13 +100,13 @@ class Upload:
         try:
             for path in files:
                 url = f"{self._below}/{path.relative_to(self._folder)}"
-                put(path, url)
+                remote.client.put(path, url)
                 sent.append(url)
         except BaseException:
-            remove_objects([url for url in sent if url not in old])
+            remote.client.remove_objects([url for url in sent if url not in old])
             remove(self._folder)
             raise
-        remove_objects(sorted(old - set(sent) - set(replaced)) + [
+        remote.client.remove_objects(sorted(old - set(sent) - set(replaced)) + [
             url for url in replaced
             if url not in sent and kind_of(url) == lib.PFD_PATH_FILE
         ])  # fmt: skip
@@ -116,6 +117,8 @@ class Upload:
     def discard(self) -> None:
         """Removes the folder, without an error.  A forked child leaves it alone."""
         if not self._goes_on and os.getpid() == self._process:
+            import shutil
+
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
