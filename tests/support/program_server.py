@@ -1,0 +1,94 @@
+"""The process of which the programs of tests are forks; see `programs.py`.
+
+    python program_server.py DESCRIPTOR
+
+Each message on the socket has the descriptors of an order in JSON, of a pipe, which gets the pid
+of the program and later its exit status, and of its stdin, stdout and stderr.
+"""
+
+import gc
+import json
+import linecache
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import types
+
+import numpy  # noqa: F401
+
+import pyflowdata  # noqa: F401
+
+
+def next_order(connection):
+    """Forks for each order until there are no more; returns in the fork, with the order."""
+    running = {}  # pidfd of a program -> its pid, and the pipe
+    while True:
+        for ready in select.select([connection, *running], [], [])[0]:
+            if ready is not connection:
+                pid, answers = running.pop(ready)
+                status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+                answer(answers, status)
+                os.close(answers)
+                os.close(ready)
+                continue
+            message, given, _, _ = socket.recv_fds(connection, 1, 5)
+            if not message:
+                sys.exit()
+            order, answers, *streams = given
+            pid = os.fork()
+            if pid == 0:
+                connection.close()
+                for one in running:
+                    os.close(one)
+                for _, one in running.values():
+                    os.close(one)
+                return become(order, answers, streams)
+            running[os.pidfd_open(pid)] = pid, answers
+            answer(answers, pid)
+            for one in (order, *streams):
+                os.close(one)
+
+
+def answer(pipe, number):
+    try:
+        os.write(pipe, struct.pack("i", number))
+    except BrokenPipeError:  # who started the program has ended
+        pass
+
+
+def become(order, answers, streams):
+    """Makes this process that of the program, up to its code; returns the order."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with open(order) as file:
+        file.seek(0)
+        order = json.load(file)
+    if order["session"]:
+        os.setsid()
+    for number, one in enumerate(streams):
+        os.dup2(one, number)
+        os.close(one)
+    os.close(answers)
+    os.chdir(order["folder"])
+    before = set(os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    os.environ.clear()
+    os.environ.update(order["environment"])
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:] = ["", *paths, *(one for one in sys.path[1:] if one not in before)]
+    sys.argv = ["-c", *order["arguments"]]
+    if "numpy.random" in sys.modules:
+        sys.modules["numpy.random"].seed()  # as another process, it draws other numbers
+    lines = order["source"].splitlines(True)
+    linecache.cache["<string>"] = len(order["source"]), None, lines, "<string>"
+    return order
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal; it is for the tests
+    gc.freeze()
+    program = types.ModuleType("__main__")
+    code = compile(next_order(socket.socket(fileno=int(sys.argv[1])))["source"], "<string>", "exec")
+    sys.modules["__main__"] = program
+    exec(code, program.__dict__)  # noqa: S102

@@ -1,0 +1,226 @@
+"""Python programs of tests in processes of their own, without the time that a start takes.
+
+Each is a fork of a process that has imported NumPy and pyflowdata and has one thread
+(`program_server.py`).  In all else it is as `python -c` starts it: `__main__`, `sys.argv`, working
+directory, environment, streams, exit status and signals.  It finds the package and the helpers of
+the tests.
+
+What Python or the package reads while it starts is that of the server: flags, PYTHONHASHSEED,
+PYFLOWDATA_PLUGINS.  A program that needs it otherwise is started by `subprocess`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from subprocess import DEVNULL, PIPE, CompletedProcess, TimeoutExpired
+from typing import IO, Any
+
+from support.paths import ROOT
+
+import pyflowdata as flow
+
+# A program that is the command `pyflowdata`, with its arguments.
+COMMAND = "import sys; from pyflowdata import cli; sys.exit(cli.main(sys.argv[1:]))"
+
+_IS_PRELOADED = "LD_PRELOAD" in os.environ  # a sanitizer follows no program through such a fork
+
+
+def environment() -> dict[str, str]:
+    """The environment in which a new process imports the same package and the helpers."""
+    package = str(Path(flow.__file__).resolve().parent.parent)
+    paths = [package, str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def run(
+    source: str, *arguments: object, input: str = "", check: bool = False, timeout: float = 60,
+    env: Mapping[str, str] | None = None, cwd: Path | None = None,
+) -> CompletedProcess[str]:  # fmt: skip
+    """Runs a program until it ends, as subprocess.run() does with all that it prints."""
+    with tempfile.TemporaryFile("w+") as given, tempfile.TemporaryFile("w+") as printed:
+        with tempfile.TemporaryFile("w+") as said:
+            given.write(input)
+            given.seek(0)
+            program = start(
+                source, *arguments, stdin=given, stdout=printed, stderr=said, env=env, cwd=cwd
+            )
+            try:
+                program.wait(timeout)
+            except BaseException:
+                program.kill()
+                program.wait()
+                raise
+            printed.seek(0)
+            said.seek(0)
+            done = CompletedProcess(
+                program.args, program.returncode, printed.read(), said.read()
+            )
+    if check and done.returncode:
+        raise AssertionError(f"exit status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done
+
+
+def start(
+    source: str, *arguments: object, stdin: int | IO[str] = DEVNULL,
+    stdout: int | IO[str] | None = None, stderr: int | IO[str] | None = None,
+    env: Mapping[str, str] | None = None, cwd: Path | None = None,
+    start_new_session: bool = False,
+) -> Program | subprocess.Popen[str]:  # fmt: skip
+    """Starts a program, as subprocess.Popen() does; pipes are those of text.
+
+    Args:
+        env: None: `environment()`.
+    """
+    words, env = [str(one) for one in arguments], env or environment()
+    if _IS_PRELOADED:
+        return subprocess.Popen(
+            [sys.executable, "-c", source, *words], text=True, stdin=stdin, stdout=stdout,
+            stderr=stderr, env=env, cwd=cwd, start_new_session=start_new_session,
+        )  # fmt: skip
+    order = {
+        "source": source, "arguments": words, "environment": dict(env),
+        "folder": str(cwd or os.getcwd()), "session": start_new_session,
+    }  # fmt: skip
+    return Program(order, stdin, stdout, stderr)
+
+
+class Program:
+    """A program that runs or has run; it is used as a subprocess.Popen in text mode is."""
+
+    def __init__(
+        self, order: dict[str, Any], stdin: int | IO[str], stdout: int | IO[str] | None,
+        stderr: int | IO[str] | None,
+    ) -> None:  # fmt: skip
+        self.args = ["-c", order["source"], *order["arguments"]]
+        self.returncode: int | None = None
+        self._answers, answers = os.pipe()
+        opened = [answers]  # descriptors that the program has instead of this process
+        try:
+            given, self.stdin = _stream(stdin, 0, opened)
+            printed, self.stdout = _stream(stdout, 1, opened)
+            said, self.stderr = _stream(stderr, 2, opened)
+            with tempfile.TemporaryFile() as file:
+                file.write(json.dumps(order).encode())
+                file.flush()
+                descriptors = [file.fileno(), answers, given, printed, said]
+                socket.send_fds(_server(), [b"."], descriptors)
+        finally:
+            for one in opened:
+                os.close(one)
+        self.pid = self._answer()
+
+    def _answer(self) -> int:
+        said = os.read(self._answers, 4)
+        if not said:
+            raise RuntimeError("the process that runs the programs of tests has ended")
+        return int(struct.unpack("i", said)[0])
+
+    def wait(self, timeout: float | None = None) -> int:
+        if self.returncode is None:
+            if not select.select([self._answers], [], [], timeout)[0]:
+                raise TimeoutExpired(self.args, timeout or 0)
+            self.returncode = self._answer()
+            os.close(self._answers)
+        return self.returncode
+
+    def poll(self) -> int | None:
+        try:
+            return self.wait(0)
+        except TimeoutExpired:
+            return None
+
+    def communicate(self, input: str = "", timeout: float | None = None) -> tuple[str, str]:
+        """What the program prints, after this input, until it ends."""
+        end = time.monotonic() + (threading.TIMEOUT_MAX if timeout is None else timeout)
+        if self.stdin is not None:
+            try:
+                self.stdin.write(input)
+                self.stdin.close()
+            except BrokenPipeError:
+                pass
+        texts = ["", ""]
+
+        def read(number: int, stream: IO[str]) -> None:
+            with stream:
+                texts[number] = stream.read()
+
+        for number, stream in enumerate((self.stdout, self.stderr)):
+            if stream is not None:
+                reader = threading.Thread(target=read, args=(number, stream), daemon=True)
+                reader.start()
+                reader.join(end - time.monotonic())
+                if reader.is_alive():
+                    raise TimeoutExpired(self.args, timeout or 0)
+        self.wait(None if timeout is None else max(0, end - time.monotonic()))
+        return texts[0], texts[1]
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for stream in (self.stdin, self.stdout, self.stderr):
+            if stream is not None:
+                stream.close()
+        self.wait()
+
+
+def _stream(given: int | IO[str] | None, number: int, opened: list[int]) -> tuple[int, Any]:
+    """The program's descriptor of this number, and this process's end of a pipe.
+
+    opened: Gets the descriptors that are the program's alone.
+    """
+    if given is None:
+        return number, None
+    if given == DEVNULL:
+        opened.append(os.open(os.devnull, os.O_RDWR))
+        return opened[-1], None
+    if given == PIPE:
+        reads, writes = os.pipe()
+        theirs, ours = (reads, writes) if number == 0 else (writes, reads)
+        opened.append(theirs)
+        return theirs, open(ours, "w" if number == 0 else "r")
+    return given if isinstance(given, int) else given.fileno(), None
+
+
+@functools.cache
+def _server() -> socket.socket:
+    """The connection to the server, which ends with this process."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    process = subprocess.Popen(
+        [sys.executable, Path(__file__).with_name("program_server.py"), str(theirs.fileno())],
+        env=environment(), cwd=ROOT, stdin=DEVNULL, stdout=DEVNULL, pass_fds=[theirs.fileno()],
+    )  # fmt: skip
+    theirs.close()
+    owner = os.getpid()
+
+    def end() -> None:
+        if os.getpid() == owner:
+            ours.close()
+            process.wait()
+
+    atexit.register(end)
+    return ours
