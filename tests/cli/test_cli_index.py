@@ -7,9 +7,10 @@ import subprocess
 import sys
 
 import pytest
-from support.indexes import ROWS, cache, data, environment, stored  # noqa: F401
+from support.indexes import ROWS, cache, data, stored  # noqa: F401
 from support.paths import ROOT
 from support.plugin_sources import build
+from support.programs import environment
 
 from pyflowdata import cli
 

@@ -9,7 +9,7 @@ import types
 
 import numpy as np
 import pytest
-from support.indexes import environment
+from support.programs import environment
 
 import pyflowdata as flow
 from pyflowdata.insight import trials as trying

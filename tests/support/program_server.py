@@ -23,7 +23,7 @@ import pyflowdata  # noqa: F401
 
 
 def next_order(connection):
-    """Forks for each order until there are no more; returns in the fork, with the order."""
+    """Forks for each order until there are no more; returns in the fork, with source and file."""
     running = {}  # pidfd of a program -> its pid, and the pipe
     while True:
         for ready in select.select([connection, *running], [], [])[0]:
@@ -60,7 +60,7 @@ def answer(pipe, number):
 
 
 def become(order, answers, streams):
-    """Makes this process that of the program, up to its code; returns the order."""
+    """Makes this process that of the program, up to its code; returns source and file."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with open(order) as file:
         file.seek(0)
@@ -76,19 +76,20 @@ def become(order, answers, streams):
     os.environ.clear()
     os.environ.update(order["environment"])
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    sys.path[:] = ["", *paths, *(one for one in sys.path[1:] if one not in before)]
-    sys.argv = ["-c", *order["arguments"]]
+    sys.path[:] = [os.path.dirname(order["file"]), *paths, *(one for one in sys.path[1:] if one not in before)]
+    sys.argv = [order["file"] or "-c", *order["arguments"]]
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed()  # as another process, it draws other numbers
     lines = order["source"].splitlines(True)
     linecache.cache["<string>"] = len(order["source"]), None, lines, "<string>"
-    return order
+    return order["source"], order["file"]
 
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal; it is for the tests
     gc.freeze()
-    program = types.ModuleType("__main__")
-    code = compile(next_order(socket.socket(fileno=int(sys.argv[1])))["source"], "<string>", "exec")
-    sys.modules["__main__"] = program
-    exec(code, program.__dict__)  # noqa: S102
+    source, file = next_order(socket.socket(fileno=int(sys.argv[1])))
+    program = sys.modules["__main__"] = types.ModuleType("__main__")
+    if file:
+        program.__file__ = file
+    exec(compile(source, file or "<string>", "exec"), program.__dict__)  # noqa: S102

@@ -1,9 +1,9 @@
 """Python programs of tests in processes of their own, without the time that a start takes.
 
 Each is a fork of a process that has imported NumPy and pyflowdata and has one thread
-(`program_server.py`).  In all else it is as `python -c` starts it: `__main__`, `sys.argv`, working
-directory, environment, streams, exit status and signals.  It finds the package and the helpers of
-the tests.
+(`program_server.py`).  In all else it is as `python -c` or `python FILE` starts it: `__main__`,
+`sys.argv`, working directory, environment, streams, exit status and signals.  It finds the package
+and the helpers of the tests.
 
 What Python or the package reads while it starts is that of the server: flags, PYTHONHASHSEED,
 PYFLOWDATA_PLUGINS.  A program that needs it otherwise is started by `subprocess`.
@@ -24,7 +24,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, CompletedProcess, TimeoutExpired
 from typing import IO, Any
@@ -39,43 +39,34 @@ COMMAND = "import sys; from pyflowdata import cli; sys.exit(cli.main(sys.argv[1:
 _IS_PRELOADED = "LD_PRELOAD" in os.environ  # a sanitizer follows no program through such a fork
 
 
-def environment() -> dict[str, str]:
+def environment(**more: str) -> dict[str, str]:
     """The environment in which a new process imports the same package and the helpers."""
     package = str(Path(flow.__file__).resolve().parent.parent)
     paths = [package, str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **more}
 
 
 def run(
-    source: str, *arguments: object, input: str = "", check: bool = False, timeout: float = 60,
+    source: str | Path, *arguments: object, input: str = "", check: bool = False, timeout: float = 60,
     env: Mapping[str, str] | None = None, cwd: Path | None = None,
 ) -> CompletedProcess[str]:  # fmt: skip
     """Runs a program until it ends, as subprocess.run() does with all that it prints."""
-    with tempfile.TemporaryFile("w+") as given, tempfile.TemporaryFile("w+") as printed:
-        with tempfile.TemporaryFile("w+") as said:
-            given.write(input)
-            given.seek(0)
-            program = start(
-                source, *arguments, stdin=given, stdout=printed, stderr=said, env=env, cwd=cwd
-            )
-            try:
-                program.wait(timeout)
-            except BaseException:
-                program.kill()
-                program.wait()
-                raise
-            printed.seek(0)
-            said.seek(0)
-            done = CompletedProcess(
-                program.args, program.returncode, printed.read(), said.read()
-            )
-    if check and done.returncode:
-        raise AssertionError(f"exit status {done.returncode}\n{done.stdout}{done.stderr}")
-    return done
+    with start(
+        source, *arguments, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=env, cwd=cwd
+    ) as program:  # fmt: skip
+        try:
+            printed, said = program.communicate(input, timeout)
+        except BaseException:
+            program.kill()
+            raise
+    assert not (check and program.returncode), (
+        f"exit status {program.returncode}\n{printed}{said}"
+    )
+    return CompletedProcess(program.args, program.returncode, printed, said)
 
 
 def start(
-    source: str, *arguments: object, stdin: int | IO[str] = DEVNULL,
+    source: str | Path, *arguments: object, stdin: int | IO[str] = DEVNULL,
     stdout: int | IO[str] | None = None, stderr: int | IO[str] | None = None,
     env: Mapping[str, str] | None = None, cwd: Path | None = None,
     start_new_session: bool = False,
@@ -83,29 +74,36 @@ def start(
     """Starts a program, as subprocess.Popen() does; pipes are those of text.
 
     Args:
+        source: The text of the program, or its file.
         env: None: `environment()`.
     """
     words, env = [str(one) for one in arguments], env or environment()
     if _IS_PRELOADED:
         return subprocess.Popen(
-            [sys.executable, "-c", source, *words], text=True, stdin=stdin, stdout=stdout,
+            [sys.executable, *_named(source), *words], text=True, stdin=stdin, stdout=stdout,
             stderr=stderr, env=env, cwd=cwd, start_new_session=start_new_session,
         )  # fmt: skip
     order = {
-        "source": source, "arguments": words, "environment": dict(env),
-        "folder": str(cwd or os.getcwd()), "session": start_new_session,
+        "file": str(source) if isinstance(source, Path) else "",
+        "source": source.read_text() if isinstance(source, Path) else source,
+        "arguments": words, "environment": dict(env), "folder": str(cwd or os.getcwd()),
+        "session": start_new_session,
     }  # fmt: skip
-    return Program(order, stdin, stdout, stderr)
+    return Program([*_named(source), *words], order, stdin, stdout, stderr)
+
+
+def _named(source: str | Path) -> list[str]:
+    return [str(source)] if isinstance(source, Path) else ["-c", source]
 
 
 class Program:
     """A program that runs or has run; it is used as a subprocess.Popen in text mode is."""
 
     def __init__(
-        self, order: dict[str, Any], stdin: int | IO[str], stdout: int | IO[str] | None,
-        stderr: int | IO[str] | None,
+        self, args: list[str], order: dict[str, Any], stdin: int | IO[str],
+        stdout: int | IO[str] | None, stderr: int | IO[str] | None,
     ) -> None:  # fmt: skip
-        self.args = ["-c", order["source"], *order["arguments"]]
+        self.args = args
         self.returncode: int | None = None
         self._answers, answers = os.pipe()
         opened = [answers]  # descriptors that the program has instead of this process
@@ -158,13 +156,16 @@ class Program:
             with stream:
                 texts[number] = stream.read()
 
-        for number, stream in enumerate((self.stdout, self.stderr)):
-            if stream is not None:
-                reader = threading.Thread(target=read, args=(number, stream), daemon=True)
-                reader.start()
-                reader.join(end - time.monotonic())
-                if reader.is_alive():
-                    raise TimeoutExpired(self.args, timeout or 0)
+        readers = [
+            threading.Thread(target=read, args=(number, stream), daemon=True)
+            for number, stream in enumerate((self.stdout, self.stderr)) if stream is not None
+        ]  # fmt: skip
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join(max(0, end - time.monotonic()))
+            if reader.is_alive():
+                raise TimeoutExpired(self.args, timeout or 0)
         self.wait(None if timeout is None else max(0, end - time.monotonic()))
         return texts[0], texts[1]
 
