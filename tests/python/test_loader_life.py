@@ -3,19 +3,17 @@
 import gc
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 
 import pytest
 
+from support import programs
 import pyflowdata as flow
 from pyflowdata.loader import epochs
 from pyflowdata.loader import opening as opening_module
 from support.face import (
     DATA,
-    ROOT,
     epoch_of,
     epoch_of_number,
     loader,
@@ -157,9 +155,7 @@ with flow.DataLoader(x, y) as loader:
     batch = None
     assert loader.stats()["slots_held"] < 10, loader.stats()
 """
-    run = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60
-    )
+    run = programs.run(code)
     assert (run.returncode, run.stderr) == (0, "")
 
 
@@ -190,9 +186,7 @@ while lines >= wanted:
         sys.settrace(None)
 print(wanted > 20)
 """
-    run = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=20
-    )
+    run = programs.run(code, timeout=20)
     assert (run.returncode, run.stdout, run.stderr) == (0, "True\n", "")
 
 

@@ -59,6 +59,17 @@ def answer(pipe, number):
         pass
 
 
+def fresh_stream(name, mode, buffering):
+    """Those of the server know what its descriptors are: whether one can seek in them."""
+    of_server = getattr(sys, name)
+    stream = open(
+        of_server.fileno(), mode, buffering, of_server.encoding, of_server.errors, closefd=False
+    )
+    stream.reconfigure(write_through=of_server.write_through)
+    setattr(sys, name, stream)
+    setattr(sys, f"__{name}__", stream)
+
+
 def become(order, answers, streams):
     """Makes this process that of the program, up to its code; returns source and file."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -71,6 +82,8 @@ def become(order, answers, streams):
         os.dup2(one, number)
         os.close(one)
     os.close(answers)
+    for name, mode, buffering in ("stdin", "r", -1), ("stdout", "w", -1), ("stderr", "w", 1):
+        fresh_stream(name, mode, buffering)
     os.chdir(order["folder"])
     before = set(os.environ.get("PYTHONPATH", "").split(os.pathsep))
     os.environ.clear()
