@@ -25,8 +25,9 @@ import pyflowdata  # noqa: F401
 def next_order(connection):
     """Forks for each order until there are no more; returns in the fork, with source and file."""
     running = {}  # pidfd of a program -> its pid, and the pipe
-    while True:
-        for ready in select.select([connection, *running], [], [])[0]:
+    sources = [connection]
+    while sources or running:
+        for ready in select.select([*sources, *running], [], [])[0]:
             if ready is not connection:
                 pid, answers = running.pop(ready)
                 status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -36,7 +37,8 @@ def next_order(connection):
                 continue
             message, given, _, _ = socket.recv_fds(connection, 1, 5)
             if not message:
-                sys.exit()
+                sources.clear()
+                continue
             order, answers, *streams = given
             pid = os.fork()
             if pid == 0:
@@ -50,6 +52,7 @@ def next_order(connection):
             answer(answers, pid)
             for one in (order, *streams):
                 os.close(one)
+    sys.exit()
 
 
 def answer(pipe, number):

@@ -5,13 +5,13 @@ Each is a fork of a process that has imported NumPy and pyflowdata and has one t
 `sys.argv`, working directory, environment, streams, exit status and signals.  It finds the package
 and the helpers of the tests.
 
-What Python or the package reads while it starts is that of the server: flags, PYTHONHASHSEED,
-PYFLOWDATA_PLUGINS.  A program that needs it otherwise is started by `subprocess`.
+There is a server for each value of the variables that Python or the package reads while it starts,
+_READ_AT_START.  A program that is to start with flags, or whose start is the subject of a test, is
+started by `subprocess`.
 """
 
 from __future__ import annotations
 
-import atexit
 import functools
 import json
 import os
@@ -24,6 +24,7 @@ import sys
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, CompletedProcess, TimeoutExpired
@@ -36,6 +37,9 @@ import pyflowdata as flow
 # A program that is the command `pyflowdata`, with its arguments.
 COMMAND = "import sys; from pyflowdata import cli; sys.exit(cli.main(sys.argv[1:]))"
 
+_READ_AT_START = (
+    "PYFLOWDATA_LIBRARY", "PYFLOWDATA_PLUGINS", "PYFLOWDATA_SIMD", "PYTHONHASHSEED",
+)  # fmt: skip
 _IS_PRELOADED = "LD_PRELOAD" in os.environ  # a sanitizer follows no program through such a fork
 
 
@@ -115,7 +119,8 @@ class Program:
                 file.write(json.dumps(order).encode())
                 file.flush()
                 descriptors = [file.fileno(), answers, given, printed, said]
-                socket.send_fds(_server(), [b"."], descriptors)
+                at_start = [order["environment"].get(name) for name in _READ_AT_START]
+                socket.send_fds(_server(*at_start).connection, [b"."], descriptors)
         finally:
             for one in opened:
                 os.close(one)
@@ -207,21 +212,31 @@ def _stream(given: int | IO[str] | None, number: int, opened: list[int]) -> tupl
     return given if isinstance(given, int) else given.fileno(), None
 
 
-@functools.cache
-def _server() -> socket.socket:
-    """The connection to the server, which ends with this process."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    process = subprocess.Popen(
-        [sys.executable, Path(__file__).with_name("program_server.py"), str(theirs.fileno())],
-        env=environment(), cwd=ROOT, stdin=DEVNULL, stdout=DEVNULL, pass_fds=[theirs.fileno()],
-    )  # fmt: skip
-    theirs.close()
-    owner = os.getpid()
+@functools.lru_cache(maxsize=3)
+def _server(*at_start: str | None) -> _Server:
+    return _Server(*at_start)
 
-    def end() -> None:
+
+class _Server:
+    """A server, which ends with this object or this process."""
+
+    def __init__(self, *at_start: str | None) -> None:
+        given = dict(zip(_READ_AT_START, at_start, strict=True))
+        self.connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        process = subprocess.Popen(
+            [sys.executable, Path(__file__).with_name("program_server.py"), str(theirs.fileno())],
+            env=environment(**{name: value for name, value in given.items() if value is not None}),
+            cwd=ROOT, stdin=DEVNULL, stdout=DEVNULL, pass_fds=[theirs.fileno()],
+        )  # fmt: skip
+        theirs.close()
+        weakref.finalize(self, self._end, self.connection, process, os.getpid())
+
+    @staticmethod
+    def _end(connection: socket.socket, process: subprocess.Popen[bytes], owner: int) -> None:
+        connection.close()
         if os.getpid() == owner:
-            ours.close()
-            process.wait()
-
-    atexit.register(end)
-    return ours
+            try:
+                process.wait(5)
+            except TimeoutExpired:  # a program of a test that failed
+                process.kill()
+                process.wait()
