@@ -5,12 +5,9 @@ from __future__ import annotations
 import gzip
 import inspect
 import json
-import os
 import pickle
 import shutil
 import struct
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +17,7 @@ from formats.flat_files import cifar, idx
 from formats.mds import mds_files
 from formats.megatron import token_files
 from formats.mindrecord import mindrecord_files
+from support import programs
 from support.finder import FINDER, rows_of
 from support.paths import ROOT
 from support.plugin_sources import build
@@ -406,8 +404,6 @@ try:
 except flow.InvalidArgumentError as error:
     print(error.attr)
 """
-    command = [sys.executable, "-c", code]
-    variables = {**os.environ, "PYTHONPATH": str(ROOT)}
-    run = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True)
+    run = programs.run(code, cwd=tmp_path)
     wanted = "[('CSVReader/area', 'float64'), ('CSVReader/label', 'int64')]\ncolumns\n"
     assert run.stdout == wanted, run.stderr

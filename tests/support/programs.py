@@ -38,7 +38,7 @@ import pyflowdata as flow
 COMMAND = "import sys; from pyflowdata import cli; sys.exit(cli.main(sys.argv[1:]))"
 
 _READ_AT_START = (
-    "PYFLOWDATA_LIBRARY", "PYFLOWDATA_PLUGINS", "PYFLOWDATA_SIMD", "PYTHONHASHSEED",
+    "LD_PRELOAD", "PYFLOWDATA_LIBRARY", "PYFLOWDATA_PLUGINS", "PYFLOWDATA_SIMD", "PYTHONHASHSEED",
 )  # fmt: skip
 _IS_PRELOADED = "LD_PRELOAD" in os.environ  # a sanitizer follows no program through such a fork
 
