@@ -8,6 +8,8 @@ import json
 import pickle
 import shutil
 import struct
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -404,6 +406,9 @@ try:
 except flow.InvalidArgumentError as error:
     print(error.attr)
 """
-    run = programs.run(code, cwd=tmp_path)
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=programs.environment(),
+        capture_output=True, text=True,
+    )  # fmt: skip
     wanted = "[('CSVReader/area', 'float64'), ('CSVReader/label', 'int64')]\ncolumns\n"
     assert run.stdout == wanted, run.stderr

@@ -20,6 +20,8 @@ import types
 import numpy  # noqa: F401
 
 import pyflowdata  # noqa: F401
+from pyflowdata import datasets, formats  # noqa: F401  (what most programs import later)
+from pyflowdata.insight import counters, stalls  # noqa: F401
 
 
 def next_order(connection):

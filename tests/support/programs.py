@@ -1,9 +1,9 @@
 """Python programs of tests in processes of their own, without the time that a start takes.
 
-Each is a fork of a process that has imported NumPy and pyflowdata and has one thread
-(`program_server.py`).  In all else it is as `python -c` or `python FILE` starts it: `__main__`,
-`sys.argv`, working directory, environment, streams, exit status and signals.  It finds the package
-and the helpers of the tests.
+Each is a fork of a process with one thread that has imported NumPy and pyflowdata, with the parts
+of it that most programs import later (`program_server.py`).  In all else it is as `python -c` or
+`python FILE` starts it: `__main__`, `sys.argv`, working directory, environment, streams, exit
+status and signals.  It finds the package and the helpers of the tests.
 
 There is a server for each value of the variables that Python or the package reads while it starts,
 _READ_AT_START.  A program that is to start with flags, or whose start is the subject of a test, is
