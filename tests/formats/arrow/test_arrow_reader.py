@@ -264,7 +264,11 @@ def test_the_readers_of_a_loader_share_what_they_keep_decoded(kinds, tmp_path):
     script = """
 import sys
 from formats.arrow.test_arrow_reader import most_kept
-print(min(most_kept(*sys.argv[1:]) for _ in range(3)))  # threads may decode at a time
+for _ in range(3):  # threads may decode at a time
+    most = most_kept(*sys.argv[1:])
+    if most < 22 << 20:
+        break
+print(most)
 """
     most = int(programs.run(script, kinds, tmp_path, check=True).stdout)
     assert 14 << 20 < most < 22 << 20
