@@ -13,6 +13,7 @@ import zlib
 
 import numpy as np
 import pytest
+from support import programs
 from support.command import here  # noqa: F401  (a fixture)
 from support.installing import environment
 from support.plugin_sources import ROOT, SCALE, build
@@ -32,7 +33,7 @@ def run(*command):
 
 def pyflowdata(*arguments):
     """The command in a separate process."""
-    return run(sys.executable, "-m", "pyflowdata", *arguments)
+    return programs.run(programs.COMMAND, *arguments)
 
 
 OF_KIT = ("new", "check", "bench")
@@ -103,7 +104,8 @@ def test_version_and_include_dir(here, tmp_path):  # noqa: F811
             next(iter(flow.DataLoader(flow.TextLineReader(str(compressed), batch_size=1))))
     else:
         assert said["zlib"] == zlib.ZLIB_RUNTIME_VERSION  # that of this machine
-    assert pyflowdata("include-dir").stdout == flow.include_dir() + "\n"
+    done = run(sys.executable, "-m", "pyflowdata", "include-dir")
+    assert done.stdout == flow.include_dir() + "\n"
 
 
 def test_errors_are_one_line_but_for_debug(here):  # noqa: F811

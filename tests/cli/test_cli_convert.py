@@ -7,16 +7,14 @@ import os
 import re
 import signal
 import struct
-import subprocess
-import sys
 import tarfile
 import time
 
 import numpy as np
 import pytest
+from support import programs
 from support.cli_files import COLUMNS, N, S, V, X, Y, convert, damage, examples, read, starts, write
 from support.command import here
-from support.paths import ROOT
 
 from pyflowdata.cli import conversion
 from pyflowdata.formats import Target
@@ -172,9 +170,7 @@ def test_many_damaged_records_are_counted_and_the_first_named(here, tmp_path):
 
 
 def background(*arguments):
-    command = [sys.executable, "-m", "pyflowdata", *map(str, arguments)]
-    variables = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True)
+    return programs.start(programs.COMMAND, *arguments, stderr=programs.PIPE)
 
 
 def test_a_conversion_that_is_killed_goes_on(here, tmp_path):

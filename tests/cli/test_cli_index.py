@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 
 import pytest
-from support.indexes import ROWS, cache, data, environment, stored  # noqa: F401
+from support import programs
+from support.indexes import ROWS, cache, data, stored  # noqa: F401
 from support.paths import ROOT
 from support.plugin_sources import build
 
@@ -66,10 +65,7 @@ def test_the_command_with_a_plugin(data, cache, tmp_path):
     library = build(tmp_path, source + entry, compiler=shutil.which("gcc") or "cc")
 
     def ran(*more, path=data):
-        words = [sys.executable, "-m", "pyflowdata", "index", "--index-dir", str(cache), *more]
-        return subprocess.run(
-            [*words, str(path)], env=environment(), capture_output=True, text=True
-        )
+        return programs.run(programs.COMMAND, "index", "--index-dir", cache, *more, path)
 
     alone = ran(path=f"{data}/part-000")
     assert alone.returncode == 0 and alone.stdout.startswith("CSVReader: "), alone.stderr

@@ -1,14 +1,12 @@
 """`pyflowdata speed`: which of a script's loader and its training is the limit."""
 
 import json
-import os
-import subprocess
 import sys
 
 import pytest
+from support import programs
 from support.command import here
 from support.files import lines, write_parts
-from support.paths import ROOT
 
 import pyflowdata as flow
 from pyflowdata.loader import loader as loaders
@@ -285,10 +283,7 @@ thread.start()
 thread.join()
 print("the script has ended")
 """)
-    found = subprocess.run(
-        [sys.executable, "-m", "pyflowdata", "speed", *QUICK, path], capture_output=True, text=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT)}, check=True,
-    )  # fmt: skip
+    found = programs.run(programs.COMMAND, "speed", *QUICK, path, check=True)
     assert found.stderr == ""
     ends = [line for line in found.stdout.split("\n") if line.endswith("has ended")]
     assert ends == ["the child has ended", "the script has ended"]

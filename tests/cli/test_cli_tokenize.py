@@ -1,17 +1,14 @@
 """The command that writes tokens, compared with the package `tokenizers` called plainly."""
 
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
+from support import programs
 from support.command import here  # noqa: F401
-from support.paths import ROOT
 from support.tokenizer_files import texts, trained
 
 from pyflowdata.cli import conversion
@@ -82,10 +79,9 @@ def test_a_run_that_is_killed_goes_on(here, plain, files, tmp_path):
     many.write_text(source.read_text() * 20)
     arguments = ["tokenize", many, tmp_path / "out", "--tokenizer", tokenizer, "--shards", 20]
     manifest = tmp_path / ".out.convert" / "manifest.json"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pyflowdata", *map(str, arguments), "--jobs", "2"],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    process = programs.start(
+        programs.COMMAND, *arguments, "--jobs", 2, stderr=programs.PIPE
+    )
     give_up = time.monotonic() + 60
     while not manifest.exists() and process.poll() is None and time.monotonic() < give_up:
         time.sleep(0.001)

@@ -3,13 +3,11 @@
 import gzip
 import io
 import struct
-import subprocess
-import sys
 import tarfile
 
 import pytest
+from support import programs
 from support.command import here  # noqa: F401  (a fixture)
-from support.paths import ROOT
 
 COMMANDS = ("head", "stats", "verify", "convert")
 ESCAPE = "\x1b[31mred\x07\u202e"
@@ -87,8 +85,9 @@ def test_damage_after_the_first_sample_has_its_place(command, here, tmp_path):
 
 
 _EACH = """
-import sys
+import os, sys
 from pyflowdata import cli
+os.dup2(1, 2)
 for command in sys.argv[2:]:
     more = ["b.tar"] if command == "convert" else []
     print("status", cli.main([command, sys.argv[1], *more]), flush=True)
@@ -101,11 +100,7 @@ def test_a_member_that_says_it_is_endless(size, tmp_path):
     entry = tarfile.TarInfo("a.bin")
     entry.size = size
     (tmp_path / "a.tar").write_bytes(entry.tobuf(tarfile.GNU_FORMAT) + b"x" * 8192)
-    done = subprocess.run(
-        [sys.executable, "-uc", _EACH, "a.tar", *COMMANDS], cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT)}, text=True, timeout=60,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+    done = programs.run(_EACH, "a.tar", *COMMANDS, cwd=tmp_path)
     *said, rest = done.stdout.split("status 1\n")
     assert len(said) == len(COMMANDS) and rest == "", done.stdout
     assert all("byte 0" in one and "Traceback" not in one for one in said), said
@@ -144,11 +139,9 @@ def endless_line(tmp_path_factory):
 
 @pytest.mark.parametrize("command", ["head", "stats", "verify"])
 def test_memory_has_a_bound(command, endless_line):
-    done = subprocess.run(
-        [sys.executable, "-c", _MEASURE, command, "a.txt.gz", "--memory-budget", "64MB"],
-        cwd=endless_line.parent, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
-        timeout=60,
-    )  # fmt: skip
+    done = programs.run(
+        _MEASURE, command, "a.txt.gz", "--memory-budget", "64MB", cwd=endless_line.parent
+    )
     status, megabytes = map(int, done.stdout.split())
     assert status == 1 and "memory_budget" in done.stderr and "a.txt.gz" in done.stderr
     assert megabytes < 300
@@ -210,10 +203,7 @@ def test_what_is_damaged_has_no_effect_on_a_terminal(here, tmp_path):
 
 def test_tracebacks_have_no_effect_on_a_terminal(tmp_path):
     (tmp_path / ESCAPE).write_bytes(b"\0\1\2\3" * 9)
-    done = subprocess.run(
-        [sys.executable, "-m", "pyflowdata", "head", ESCAPE, "--debug"],
-        cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+    done = programs.run(programs.COMMAND, "head", ESCAPE, "--debug", cwd=tmp_path)
     assert done.returncode == 1 and "Traceback" in done.stderr
     assert_printable(done.stderr)
 
@@ -246,9 +236,6 @@ except FileError as failure:
 
 def test_a_file_that_could_not_be_replaced_is_still_there(tmp_path):
     (tmp_path / "a.txt").write_text("old\n")
-    done = subprocess.run(
-        [sys.executable, "-c", _OVERWRITE],
-        cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+    done = programs.run(_OVERWRITE, cwd=tmp_path)
     assert "the file that was there is as it was" in done.stdout
     assert (tmp_path / "a.txt").read_text() == "old\n"

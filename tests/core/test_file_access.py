@@ -6,14 +6,13 @@ import os
 import random
 import resource
 import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from support import programs
 import pyflowdata as flow
 
 from support.oracle import lanes
@@ -113,7 +112,7 @@ blob = flow.MiniReader({str(tmp_path)!r}, batch_size=16, file_access="read", ran
 rows = [row for batch in flow.DataLoader(blob) for row in batch.tolist()]
 assert sorted(rows) == [[part, y] for part in range(80) for y in (1, 2)]
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    programs.run(code, check=True)
 
 
 def test_a_folder_that_cannot_be_read_is_no_folder_without_matches(tmp_path):
@@ -177,9 +176,7 @@ def large(tmp_path_factory):
 @pytest.mark.parametrize("shuffle", ["none", "window"])
 def test_files_larger_than_the_memory_that_is_allowed(large, shuffle):
     """240 MB of text within 120 MB of address space, and 60 MB of resident memory."""
-    environ = os.environ | {"PYTHONPATH": str(Path(flow.__file__).resolve().parent.parent)}
-    command = [sys.executable, "-c", LIMITED, str(large), shuffle, str(LARGE_ROWS)]
-    subprocess.run(command, env=environ, check=True)
+    programs.run(LIMITED, large, shuffle, LARGE_ROWS, check=True)
 
 
 def resident_pages(path):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import programs
 from support.files import read, write_parts
 from support.indexes import (  # noqa: F401
     ROWS,
@@ -22,7 +23,6 @@ from support.indexes import (  # noqa: F401
     index_of,
     large,
     open_reader,
-    run,
     stored,
 )
 
@@ -147,7 +147,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 with flow.DataLoader(flow.MiniReader({data!r}, random_shuffle=True, index_dir={cache!r})) as loader:
     print(len(list(loader)), loader.readers[0].index.path == "")
 """
-    assert run(script) == f"{ROWS} True\n"
+    assert programs.run(script, check=True).stdout == f"{ROWS} True\n"
     assert stored(cache, "*") == []
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import gzip
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from support import programs
 import pyflowdata as flow
 
 MIB = 1 << 20
@@ -39,9 +38,7 @@ except flow.OutOfMemoryError as failure:
 def refused(path: Path, blob: str) -> tuple[int, str]:
     """By how many MiB the peak of the process's memory grew, and what the failure said."""
     program = PROGRAM.format(blob=blob, budget=BUDGET)
-    out = subprocess.run([sys.executable, "-c", program, str(path)], check=True, text=True,
-                         capture_output=True, timeout=60).stdout  # fmt: skip
-    grown, said = out.split(maxsplit=1)
+    grown, said = programs.run(program, path, check=True).stdout.split(maxsplit=1)
     return int(grown) // 1024, said
 
 

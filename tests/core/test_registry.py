@@ -4,11 +4,10 @@ import collections
 import functools
 import keyword
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from support import programs
 from support.paths import ROOT
 
 import pyflowdata as flow
@@ -264,7 +263,5 @@ print(find_op("op7").outputs[0].name, find_op("Op299").origin.split()[0])
 @pytest.mark.slow
 def test_hundreds_of_ops_are_added_and_found():
     """In a separate process: they stay as long as it does."""
-    out = subprocess.run(
-        [sys.executable, "-c", HUNDREDS], check=True, capture_output=True, text=True, timeout=100
-    ).stdout.split()
+    out = programs.run(HUNDREDS, check=True).stdout.split()
     assert out == ["other", "python"]

@@ -5,17 +5,14 @@ The ops are those of tests/support/ops.
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import textwrap
 import threading
 import time
 from collections import Counter
 
 import pytest
-from support.paths import ROOT
+from support import programs
 
 import pyflowdata as flow
 
@@ -375,12 +372,8 @@ def test_ctrl_c_ends_the_wait_for_a_slow_source(test_ops, batch_size):
         for batch in loader:
             pass
     """
-    process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code), test_ops.path],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+    process = programs.start(
+        textwrap.dedent(code), test_ops.path, stdout=programs.PIPE, stderr=programs.PIPE
     )
     try:
         assert process.stdout is not None and process.stdout.readline() == "reading\n"

@@ -8,8 +8,6 @@ import os
 import pickle
 import re
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -19,10 +17,10 @@ import numpy as np
 import pytest
 from images.image_files import photo, saved
 
+from support import programs
 import pyflowdata as flow
 from pyflowdata.datasets import cache_files
 from pyflowdata.io import TFRecordWriter
-from support.oracle import python_environment
 
 FEATURES = ["image:bytes", "label:int64", "ids:int32[?]", "boxes:float32[?,4]", "x:float32[3]"]
 
@@ -316,11 +314,9 @@ def numbers(tmp_path):
 
 def start(folder, where, rank, speed, memory=""):
     """Args: memory: Instead of /dev/shm, which other programs use at the same time."""
-    arguments = [str(one) for one in (folder, where, rank, speed, memory)]
-    command = [sys.executable, "-c", SCRIPT, *arguments]
-    return subprocess.Popen(
-        command, env=python_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True,
+    return programs.start(
+        SCRIPT, folder, where, rank, speed, memory,
+        stdin=programs.PIPE, stdout=programs.PIPE, stderr=programs.PIPE,
     )  # fmt: skip
 
 
@@ -458,12 +454,7 @@ print([path.name for path in Path(sys.argv[2]).glob("*/*")])
 
 
 def test_a_disk_that_becomes_full(numbers, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", FULL, str(numbers), str(tmp_path / "cache")],
-        env=python_environment(), capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    said = done.stdout.splitlines()
+    said = programs.run(FULL, numbers, tmp_path / "cache", check=True).stdout.splitlines()
     assert said[0].startswith("the cache cannot be written after 64 records of 0.0 MB together: ")
     assert said[1] == "[]" and not list(tmp_path.glob("cache/*"))
 

@@ -8,14 +8,12 @@ import multiprocessing
 import os
 import pickle
 import pprint
-import subprocess
-import sys
 import threading
 import time
 
 import numpy as np
 import pytest
-from support.paths import ROOT
+from support import programs
 
 import pyflowdata as flow
 from pyflowdata.formats.csv import CSVWriter
@@ -193,10 +191,7 @@ def test_a_forked_child_opens_its_own(data):
 
 def test_the_interpreter_ends_with_an_open_data_set(path):
     script = f"import pyflowdata as flow; data = flow.open({str(path)!r}); print(data[5]['n'])"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=30,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    done = programs.run(script)
     assert done.stdout == "5\n" and done.stderr == ""
 
 

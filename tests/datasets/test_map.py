@@ -109,18 +109,12 @@ def test_a_function_of_rows():
     assert types(both)["y"] == "float64" and both[3]["x"].tolist() == [4, 4]
 
 
-def fails_late(y):
-    if y > 5:
-        raise ValueError("boom")
-    return float(y)
-
-
 @pytest.mark.parametrize("processes", [0, 1])
 def test_an_error_names_the_line_of_the_function(processes):
-    data = made("y").map(fails_late, "y", outputs={"z": "float64"}, processes=processes)
-    line = fails_late.__code__.co_firstlineno + 2
+    data = made("y").map(own.fails_at_six, "y", outputs={"z": "float64"}, processes=processes)
+    line = own.fails_at_six.__code__.co_firstlineno + 2
     with flow.DataLoader(data.batch(4)["z"]) as loader:
-        with pytest.raises(flow.UserFunctionError, match=rf"boom \(.*test_map.py:{line}\)"):
+        with pytest.raises(flow.UserFunctionError, match=rf"boom \(.*_functions.py:{line}\)"):
             list(loader)
 
 

@@ -3,15 +3,12 @@ truths and iterators as selections, and other forms of records."""
 
 import itertools
 import json
-import os
-import subprocess
-import sys
 import warnings
 
 import numpy as np
 import pytest
-from support.paths import ROOT
 
+from support import programs
 import pyflowdata as flow
 from pyflowdata.errors import InvalidArgumentError
 
@@ -165,9 +162,7 @@ def test_shards(monkeypatch):
         with pytest.raises(InvalidArgumentError, match="give the number of shards"):
             data.shard(*wrong)
     script = "import pyflowdata as f\nd = f.range(4)\nfor n in 2, 3, 2: print(len(d.shard(n, 1)))"
-    environment = {**os.environ, "RANK": "1", "WORLD_SIZE": "2", "PYTHONPATH": str(ROOT)}
-    ran = subprocess.run([sys.executable, "-c", script], env=environment, text=True,
-                         capture_output=True)  # fmt: skip
+    ran = programs.run(script, env=programs.environment(RANK="1", WORLD_SIZE="2"))
     assert ran.stdout.split() == ["2", "1", "2"], ran.stderr
     assert ran.stderr.count("each of the 2 ranks gets its part of every batch already") == 1
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import inspect
 import json
-import os
 import pickle
 import shutil
 import struct
@@ -20,6 +19,7 @@ from formats.flat_files import cifar, idx
 from formats.mds import mds_files
 from formats.megatron import token_files
 from formats.mindrecord import mindrecord_files
+from support import programs
 from support.finder import FINDER, rows_of
 from support.paths import ROOT
 from support.plugin_sources import build
@@ -406,8 +406,9 @@ try:
 except flow.InvalidArgumentError as error:
     print(error.attr)
 """
-    command = [sys.executable, "-c", code]
-    variables = {**os.environ, "PYTHONPATH": str(ROOT)}
-    run = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True)
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=programs.environment(),
+        capture_output=True, text=True,
+    )  # fmt: skip
     wanted = "[('CSVReader/area', 'float64'), ('CSVReader/label', 'int64')]\ncolumns\n"
     assert run.stdout == wanted, run.stderr

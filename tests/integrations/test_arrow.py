@@ -1,13 +1,12 @@
 """Batches as Arrow data, as pyarrow reads them."""
 
 import gc
-import os
-import subprocess
 import sys
 import threading
 
 import numpy as np
 import pytest
+from support import programs
 from support.paths import ROOT
 
 import pyflowdata as flow
@@ -161,6 +160,5 @@ def test_arrow_data_may_outlive_the_program():
         "sys.kept = [pa.table(to_arrow({'x': np.arange(9)})), to_arrow(np.arange(3))]\n"
         "sys.kept += sys.kept[1].__arrow_c_array__()\n"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
-                         env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
+    run = programs.run(code)
     assert (run.returncode, run.stderr) == (0, "")

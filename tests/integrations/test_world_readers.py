@@ -2,13 +2,11 @@
 
 import importlib
 import logging
-import os
 import socket
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from support import programs
 from support.launchers import LAUNCHERS, step
 from support.paths import ROOT
 
@@ -209,13 +207,10 @@ print(*(i for batch in loader for i in batch[:, 1].tolist()))
 
 
 def start(environ, code=READ, *arguments):
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *arguments],
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environ},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return programs.start(
+        code, *arguments, env=programs.environment(**environ), stdout=programs.PIPE,
+        stderr=programs.PIPE,
+    )  # fmt: skip
 
 
 def output(process):

@@ -24,7 +24,6 @@ import itertools
 import json
 import os
 import random
-import subprocess
 import sys
 import tempfile
 import time
@@ -35,7 +34,9 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
 if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT))  # a checkout works without being installed
+    sys.path[:0] = [str(ROOT), str(ROOT / "tests")]  # a checkout works without being installed
+
+from support import programs
 
 import pyflowdata as flow
 
@@ -138,13 +139,10 @@ class Ranks:
 
     def __init__(self, folder: Path, out: Path, job: dict[str, Any]) -> None:
         self._processes = [
-            subprocess.Popen(
-                [sys.executable, __file__, "--rank", str(rank), str(folder), str(out)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env={**os.environ, "SOAK_JOB": json.dumps(job)},
-                bufsize=0,
-            )
+            programs.start(
+                Path(__file__), "--rank", rank, folder, out, stdin=programs.PIPE,
+                stdout=programs.PIPE, env=programs.environment(SOAK_JOB=json.dumps(job)),
+            )  # fmt: skip
             for rank in range(job["world_size"])
         ]
 
@@ -152,13 +150,14 @@ class Ranks:
         """Until each rank has its part of the next batch."""
         for rank, process in enumerate(self._processes):
             assert process.stdout is not None
-            if process.stdout.read(1) != b".":
+            if process.stdout.read(1) != ".":
                 raise RuntimeError(f"rank {rank} ended with status {process.wait()}")
 
     def go_on(self) -> None:
         for process in self._processes:
             assert process.stdin is not None
-            process.stdin.write(b".")
+            process.stdin.write(".")
+            process.stdin.flush()
 
     def kill(self, rng: random.Random) -> None:
         """In any order, with moments in between in which those that are left go on."""

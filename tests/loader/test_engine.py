@@ -5,8 +5,6 @@ import itertools
 import os
 import re
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -15,6 +13,7 @@ import numpy as np
 import pyflowdata as flow
 import pytest
 
+from support import programs
 from support.oracle import (
     MODES,
     SANITIZED,
@@ -22,8 +21,6 @@ from support.oracle import (
     deliver,
     deliver_epochs,
     open_loader,
-    python_environment,
-    run_python,
     step_of,
 )
 
@@ -368,7 +365,7 @@ print(len(os.listdir("/proc/self/task")) - before)
 
 
 def test_the_default_number_of_threads_keeps_to_the_affinity(table):
-    chosen, started = map(int, run_python(AFFINITY, str(table.folder)).split())
+    chosen, started = map(int, programs.run(AFFINITY, table.folder, check=True).stdout.split())
     assert chosen == 1 and started <= 1
     with flow.DataLoader(flow.MiniReader(str(table.folder), batch_size=4)) as loader:
         chosen = int(re.search(r"threads=(\d+)", repr(loader)).group(1))
@@ -398,11 +395,9 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("batch_size", [1, 200_000], ids=["short waits", "long waits"])
 def test_control_c_while_iterating(tmp_path, batch_size):
     table = Table(tmp_path, [max(100, batch_size)])
-    process = subprocess.Popen(
-        [sys.executable, "-c", ENDLESS, str(table.folder), str(batch_size)],
-        env=python_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )  # fmt: skip
+    process = programs.start(
+        ENDLESS, table.folder, batch_size, stdout=programs.PIPE, stderr=programs.PIPE
+    )
     try:
         assert process.stdout.readline() == "ready\n"
         time.sleep(0.2)
@@ -462,7 +457,7 @@ def test_a_forked_child_is_told_and_the_parent_goes_on(table, then):
     if then == "new loader" and SANITIZED:
         pytest.skip("in the child of a threaded process, sanitizers forbid new threads (TSan) or "
                     "have their own locks taken for ever (ASan of GCC 12)")  # fmt: skip
-    child, parent = run_python(FORK, str(table.folder), then).split()
+    child, parent = programs.run(FORK, table.folder, then, check=True).stdout.split()
     assert (child, parent) == ("31", "10")
 
 

@@ -9,13 +9,13 @@ import sys
 import textwrap
 import warnings
 from functools import cached_property, partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 import pytest
-from support import pipelines
-from support.oracle import python_environment
+from support import pipelines, programs
 from support.pipelines import RECORDS, delivered, files, halve, jitter, random_graph, records
 from support.pipelines import state_after
 
@@ -57,10 +57,7 @@ def joined(first, *others):
 
 
 def in_a_new_process(path, numbers):
-    command = [sys.executable, pipelines.__file__, str(path), *map(str, numbers)]
-    done = subprocess.run(command, env=python_environment(), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(programs.run(Path(pipelines.__file__), path, *numbers, check=True).stdout)
 
 
 def test_graphs_do_not_depend_on_those_before_them(path):
@@ -1007,7 +1004,7 @@ print(pipelines.state_after(pipelines.records({str(path)!r}).map(names["change"]
 """
     found = set()
     for seed in ("1", "2", "3"):
-        environment = {**python_environment(), "PYTHONHASHSEED": seed}
+        environment = programs.environment(PYTHONHASHSEED=seed)
         done = subprocess.run(
             [sys.executable, "-"], input=program, env=environment, capture_output=True, text=True
         )

@@ -2,20 +2,17 @@
 
 import math
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pyflowdata as flow
 import pytest
 
+from support import programs
 from support.oracle import (  # noqa: F401  (table is a fixture)
     MODES,
     epoch_order,
     open_loader,
     plain_orders,
-    python_environment,
-    run_python,
     table,
 )
 
@@ -125,7 +122,7 @@ out, ids = flow.MiniReader({str(table(60).folder)!r}, batch_size=60, random_shuf
 (batch,) = flow.DataLoader(ids)
 print(*batch[:, 1])
 """
-    assert [int(word) for word in run_python(script).split()] == first
+    assert [int(word) for word in programs.run(script, check=True).stdout.split()] == first
 
 
 def unrelated(a, b):
@@ -235,11 +232,7 @@ print(*(i for step in zip(*orders) for i in step))
 
 
 def run_unseeded(table, world_size, shuffle):
-    done = subprocess.run(
-        [sys.executable, "-c", UNSEEDED, str(table.folder), str(world_size), shuffle],
-        env=python_environment(), capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    done = programs.run(UNSEEDED, table.folder, world_size, shuffle, check=True)
     return [int(word) for word in done.stdout.split()], done.stderr
 
 

@@ -1,10 +1,7 @@
 """The end of a loader, and a signal, end the pauses between two tries of a call of the system."""
 
-import subprocess
-import sys
-
 import pytest
-from support.paths import ROOT
+from support import programs
 from support.oracle import SANITIZED
 from support.session import PRELOADED
 
@@ -86,8 +83,6 @@ def library(tmp_path_factory):
     ids=["close() in a thread", "Ctrl-C", "a handler that returns", "a handler that closes"],
 )  # fmt: skip
 def test_a_pause_ends(code, said, library, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", BEGIN + code, str(tmp_path / "images")],
-        env=fault_runs.environment_with(library), capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+    with_faults = fault_runs.environment_with(library)
+    done = programs.run(BEGIN + code, tmp_path / "images", env=with_faults)
     assert (done.stdout, done.stderr) == (said, "")

@@ -12,6 +12,7 @@ from pyflowdata.native import calling_line
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support import programs
 from support.oracle import (
     LAST_BATCH,
     MODES,
@@ -22,7 +23,6 @@ from support.oracle import (
     joined,
     open_loader,
     rank_part,
-    run_python,
     step_of,
 )
 
@@ -154,7 +154,7 @@ def job_for(table, batches, state=None, num_threads=1, prefetch=1, **attrs):
 
 def in_a_new_process(jobs):
     """The steps of each job, and the state after them; no job knows of another."""
-    answers = json.loads(run_python(CONTINUE, stdin=json.dumps(jobs)))
+    answers = json.loads(programs.run(CONTINUE, input=json.dumps(jobs), check=True).stdout)
     return [(answer["steps"], answer["state"]) for answer in answers]
 
 

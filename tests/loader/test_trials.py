@@ -3,13 +3,12 @@
 import contextlib
 import json
 import pickle
-import subprocess
 import sys
 import types
 
 import numpy as np
 import pytest
-from support.indexes import environment
+from support import programs
 
 import pyflowdata as flow
 from pyflowdata.insight import trials as trying
@@ -196,12 +195,10 @@ if __name__ == "__main__":
 
 def test_the_command_tries(tmp_path):
     (tmp_path / "train.py").write_text(SCRIPT)
-    run = subprocess.run(
-        [sys.executable, "-m", "pyflowdata", "speed", "--try", "--json", "--seconds", "0.1",
-         "train.py"],
-        cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=120,
+    run = programs.run(
+        programs.COMMAND, "speed", "--try", "--json", "--seconds", 0.1, "train.py",
+        cwd=tmp_path, check=True,
     )  # fmt: skip
-    assert run.returncode == 0, run.stderr
     found = json.loads(run.stdout)
     changes = {one["change"] for one in found["remedies"]["trials"]}
     assert {"num_threads=2", "num_threads=4, prefetch=4", "prefetch=8"} <= changes

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from support import programs
 import pyflowdata as flow
 from support.decoder_rows import ALL_DTYPES, blob_of, ragged, same
 from support.decoder_rows import load as load_all
@@ -151,11 +149,8 @@ print(found.hexdigest())
 def test_every_processor_gives_the_same_bits():
     found = set()
     for level in ("plain", "avx2", "avx512"):
-        environment = {**os.environ, "PYFLOWDATA_SIMD": level,
-                       "PYTHONPATH": os.pathsep.join(sys.path)}  # fmt: skip
-        run = subprocess.run([sys.executable, "-c", BYTES], env=environment, text=True,
-                             capture_output=True, check=True)  # fmt: skip
-        found.add(run.stdout)
+        with_level = programs.environment(PYFLOWDATA_SIMD=level)
+        found.add(programs.run(BYTES, env=with_level, check=True).stdout)
     assert len(found) == 1
 
 

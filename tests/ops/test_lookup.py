@@ -3,12 +3,11 @@
 import collections
 import json
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
+from support import programs
 import pyflowdata as flow
 from support.decoder_rows import load
 
@@ -114,8 +113,7 @@ def test_a_state_tells_other_words(tmp_path):
     path.write_text("city,n\n" + "".join(f"{'ab'[i % 2]},{i}\n" for i in range(8)))
 
     def run(*args):
-        return subprocess.run([sys.executable, "-c", RESUME, path, *args], check=False,
-                              capture_output=True, text=True)  # fmt: skip
+        return programs.run(RESUME, path, *args)
 
     whole = flow.open(path).shuffle(seed=1).batch(2)
     with flow.DataLoader(whole["city"]) as loader:

@@ -3,14 +3,12 @@
 import json
 import os
 import pickle
-import subprocess
 import sys
-import textwrap
 import threading
 
 import numpy as np
 import pytest
-from support.paths import ROOT
+from support import programs
 from support.tokenizer_files import texts, trained
 
 import pyflowdata as flow
@@ -202,19 +200,13 @@ def test_data_sets_are_equal_by_the_content_and_can_be_pickled(bpe, tmp_path, li
     assert ids == data.map(flow.Tokenize, "text", tokenizer=path)
     assert ids != data.map(flow.Tokenize, "text", tokenizer=trained("Unigram"))
     assert f"Tokenize(tokenizer='{path}')" in repr(ids)
-    program = tmp_path / "elsewhere.py"
-    program.write_text(textwrap.dedent(
-        """
-        import pickle, sys
-        print(pickle.load(open(sys.argv[1], "rb"))[3]["ids"].tolist())
-        """
-    ))  # fmt: skip
+    program = """
+import pickle, sys
+print(pickle.load(open(sys.argv[1], "rb"))[3]["ids"].tolist())
+"""
     (tmp_path / "data").write_bytes(pickle.dumps(ids))
     os.unlink(path)  # the content travels
-    done = subprocess.run(
-        [sys.executable, program, tmp_path / "data"], capture_output=True, text=True, check=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    done = programs.run(program, tmp_path / "data", check=True)
     assert json.loads(done.stdout) == bpe.encode(TEXTS[3]).ids
 
 

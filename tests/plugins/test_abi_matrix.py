@@ -5,7 +5,6 @@ A plugin's version is the header it was compiled with, so headers are made from 
 
 import functools
 import importlib.util
-import os
 import re
 import shutil
 import subprocess
@@ -13,6 +12,7 @@ import sys
 
 import numpy as np
 import pytest
+from support import programs
 from support.plugin_sources import COUNT, ROOT, SCALE, build, renamed
 
 import pyflowdata as flow
@@ -142,11 +142,7 @@ def test_a_new_minor_version_has_files_of_its_own(tree, tmp_path):
 def test_the_command(tree, tmp_path):
     tree(replaced("#define PFD_IO -3", "#define PFD_IO -9"))
     for arguments in ([], ["--write"]):
-        done = subprocess.run(
-            [sys.executable, ROOT / "tools/abi_layout.py", "--root", tmp_path, *arguments],
-            capture_output=True,
-            text=True,
-        )
+        done = programs.run(ROOT / "tools/abi_layout.py", "--root", tmp_path, *arguments)
         assert done.returncode == 1 and done.stdout == ""
         assert done.stderr.startswith("1.0/layout.txt: PFD_IO was -3, now -9\n")
         assert "Plugins that are compiled would break" in done.stderr
@@ -190,15 +186,7 @@ def test_plugins_of_released_headers_work(folder, compiler, tmp_path):
         pytest.skip(f"{compiler} is not here")
     source = (folder / "plugin.c").read_text()
     library = build(tmp_path, source, compiler=compiler, include=str(folder))
-    check = folder / "check.py"
-    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
-    done = subprocess.run(
-        [sys.executable, check, library, tmp_path],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    programs.run(folder / "check.py", library, tmp_path, check=True)
 
 
 # ---- Older and newer headers --------------------------------------------------------------------

@@ -4,14 +4,14 @@ import os
 import shutil
 import stat
 import subprocess
-import sys
 import threading
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.plugin_sources import COUNT, ROOT, SCALE, renamed
+from support import programs
+from support.plugin_sources import COUNT, SCALE, renamed
 
 import pyflowdata as flow
 from pyflowdata.plugins.compiler import source_of
@@ -160,10 +160,7 @@ def test_what_is_damaged_in_the_cache_is_built_again(cache, monkeypatch):
     """The first ones are made in another process: a loaded library must not be written to."""
     sources = [named(f"Healed{i}") for i in range(len(DAMAGES))]
     script = "import sys, pyflowdata\nfor one in sys.argv[1:]: print(pyflowdata.compile(one).path)"
-    made = subprocess.run(
-        [sys.executable, "-c", script, *sources], check=True, text=True, capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    ).stdout.split()  # fmt: skip
+    made = programs.run(script, *sources, check=True).stdout.split()
     for damage, source, path in zip(DAMAGES, sources, map(Path, made), strict=True):
         before = path.read_bytes()
         damage(path)
@@ -517,11 +514,7 @@ def test_libraries_come_behind_the_source():
 def test_threads_and_processes_at_once(cache):
     source = named("EverywhereScale")
     code = "import sys, pyflowdata as flow; flow.compile(sys.argv[1])"
-    processes = [
-        subprocess.Popen([sys.executable, "-c", code, source],
-                         env={**os.environ, "PYTHONPATH": str(ROOT)})
-        for _ in range(2)
-    ]  # fmt: skip
+    processes = [programs.start(code, source) for _ in range(2)]
     functions = []
     threads = [
         threading.Thread(target=lambda: functions.append(flow.compile(source).EverywhereScale))
@@ -537,6 +530,5 @@ def test_threads_and_processes_at_once(cache):
 
 
 def test_the_builtin_is_left_alone():
-    code = "from pyflowdata import *; assert compile is __builtins__.compile"
-    subprocess.run([sys.executable, "-c", code], check=True,
-                   env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
+    code = "import builtins; from pyflowdata import *; assert compile is builtins.compile"
+    programs.run(code, check=True)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.plugin_sources import COUNT, ROOT, SCALE, build, renamed
+from support import programs
+from support.plugin_sources import COUNT, SCALE, build, renamed
 
 import pyflowdata as flow
 from pyflowdata.native import lib, library_path
@@ -21,22 +22,17 @@ if shutil.which("gcc") is None:
 COMPILE_C = ["gcc", "-std=c11", "-fPIC", "-I", flow.include_dir()]
 
 
-def run(code, *arguments, **variables):
+def loaded(code, *arguments):
     """Runs Python code in a separate process: what it loads is gone afterwards."""
-    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    programs.run(code, *arguments, check=True)
+
+
+def started(code, *arguments, **variables):
+    """Runs Python code that imports the package where these variables are set."""
     return subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": path, **variables},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-
-
-def loaded(code, *arguments, **variables):
-    done = run(code, *arguments, **variables)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+        env=programs.environment(**variables), capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -222,7 +218,8 @@ from pyflowdata import *
 import pyflowdata as flow
 assert Scale is flow.ops.Scale and Count is flow.Count
 """
-    loaded(code, PYFLOWDATA_PLUGINS=os.pathsep.join(["", str(scale), str(count)]))
+    done = started(code, PYFLOWDATA_PLUGINS=os.pathsep.join(["", str(scale), str(count)]))
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("content", [None, "no library"])
@@ -230,7 +227,7 @@ def test_a_fault_there_names_the_variable(content, tmp_path):
     path = tmp_path / "gone.so"
     if content:
         path.write_text(content)
-    done = run("import pyflowdata", PYFLOWDATA_PLUGINS=str(path))
+    done = started("import pyflowdata", PYFLOWDATA_PLUGINS=str(path))
     assert done.returncode == 1
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("ImportError: the environment variable PYFLOWDATA_PLUGINS names")
@@ -241,7 +238,8 @@ def test_stubs_are_those_of_the_package_alone(scale, tmp_path):
     """What the build writes has the ops of the library, and none of a plugin."""
     stub = tmp_path / "ops.pyi"
     code = "import sys; from tools.write_stubs import main; main(sys.argv[1:])"
-    loaded(code, library_path(), stub, PYFLOWDATA_PLUGINS=str(scale))
+    done = started(code, library_path(), stub, PYFLOWDATA_PLUGINS=str(scale))
+    assert done.returncode == 0, done.stderr
     assert "def Scale(" not in stub.read_text() and "def MiniDecoder(" in stub.read_text()
 
 

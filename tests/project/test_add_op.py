@@ -1,11 +1,9 @@
 """Adding an op touches one C file, one line of a list and one test, and no Python: done here."""
 
 import difflib
-import os
-import subprocess
-import sys
 
 import pytest
+from support import programs
 from support.paths import ROOT
 from support.scratch_tree import build_scratch_tree
 
@@ -69,15 +67,8 @@ def tree(tmp_path_factory):
 
 
 def run(tree, code):
-    done = subprocess.run(
-        [sys.executable, "-c", "import pyflowdata as flow\n" + code],
-        cwd=ROOT,
-        env={**os.environ, "PYFLOWDATA_LIBRARY": str(tree[1])},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    env = programs.environment(PYFLOWDATA_LIBRARY=str(tree[1]))
+    return programs.run("import pyflowdata as flow\n" + code, env=env, check=True).stdout
 
 
 def test_one_file_and_one_line_were_added(tree):

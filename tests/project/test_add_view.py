@@ -1,11 +1,8 @@
 """Adding a view touches one C file, one line of a list, one test and one example: done here."""
 
-import os
-import subprocess
-import sys
 
 import pytest
-from support.paths import ROOT
+from support import programs
 from support.scratch_tree import build_scratch_tree
 
 EVERY = r"""
@@ -47,15 +44,8 @@ def library(tmp_path_factory):
 
 
 def run(library, code):
-    done = subprocess.run(
-        [sys.executable, "-c", "import pyflowdata as flow\n" + code],
-        cwd=ROOT,
-        env={**os.environ, "PYFLOWDATA_LIBRARY": str(library)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    env = programs.environment(PYFLOWDATA_LIBRARY=str(library))
+    return programs.run("import pyflowdata as flow\n" + code, env=env, check=True).stdout
 
 
 def test_data_sets_have_its_method(library):

@@ -1,13 +1,11 @@
 """Runs the examples that docs/gallery/index.md shows, and compares with what it says they print."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support import programs
 from support.installed import is_installed
 from support.paths import ROOT
 from tools.page_blocks import blocks_of
@@ -45,8 +43,8 @@ def test_an_example_prints_what_the_page_says(example):
     for package in NEEDS.get(path.stem, []):
         if not is_installed(package):
             pytest.skip(f"{package} is not installed: `make test-torch` installs it")
-    run = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=170,
-                         env={**os.environ, "OMP_NUM_THREADS": "1"})  # fmt: skip
+    env = programs.environment(OMP_NUM_THREADS="1")
+    run = programs.run(path, env=env, timeout=170)
     assert (run.returncode, run.stderr) == (0, ""), run.stdout + run.stderr
     assert NUMBER.sub("#", run.stdout) == NUMBER.sub("#", PRINTED[example])
     found, shown = ([float(each) for each in NUMBER.findall(text)]
@@ -97,8 +95,7 @@ def test_examples_are_short():
 
 def test_the_pictures_are_those_of_the_code(tmp_path):
     (code,) = (block.text for block in BLOCKS if block.language == "python")
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True,
-                   env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
+    programs.run(code, cwd=tmp_path, check=True)
     drawn, kept = (flow.ImageDecoder((folder / "sheet.png").read_bytes())
                    for folder in (tmp_path, GALLERY))  # fmt: skip
     np.testing.assert_array_equal(drawn, kept, strict=True)

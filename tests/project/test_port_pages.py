@@ -3,12 +3,11 @@
 import re
 import shutil
 import subprocess
-import sys
 import textwrap
-from pathlib import Path
 
 import numpy as np
 import pytest
+from support import programs
 from support.paths import ROOT
 from tools.page_blocks import blocks_of
 
@@ -22,12 +21,7 @@ def blocks(page, language):
 
 
 def run(code, folder):
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}"],
-        cwd=folder, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return programs.run(code, cwd=folder, check=True).stdout
 
 
 def compile_plugin(source, library):
@@ -98,7 +92,6 @@ def test_oneflow_points_are_those_of_numpy(points):
 # ---- PyTorch ----------------------------------------------------------------------------------
 
 COMPARE = """
-from pathlib import Path
 
 paths = sorted(Path("clips").iterdir())
 everything = {}

@@ -4,13 +4,13 @@ import gzip
 import os
 import shutil
 import subprocess
-import sys
 import zlib
 
 import pytest
 import zstandard
 from images.image_files import photo, saved
 from pyflowdata.io import TFRecordWriter
+from support import programs
 from support.paths import ROOT
 
 OBJECTS = ROOT / "build" / "release" / "csrc"
@@ -85,11 +85,8 @@ def library(tmp_path_factory):
 
 
 def run(library, program, *arguments):
-    return subprocess.run(
-        [sys.executable, "-c", program, *arguments],
-        env={**os.environ, "PYFLOWDATA_LIBRARY": str(library), "PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, check=True,
-    ).stdout.splitlines()  # fmt: skip
+    env = programs.environment(PYFLOWDATA_LIBRARY=str(library))
+    return programs.run(program, *arguments, env=env, check=True).stdout.splitlines()
 
 
 def test_the_error_names_the_package(library, tmp_path):

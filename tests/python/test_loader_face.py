@@ -5,8 +5,6 @@ import gc
 import inspect
 import os
 import pickle
-import subprocess
-import sys
 import re
 import threading
 import time
@@ -15,11 +13,11 @@ import warnings
 import numpy as np
 import pytest
 
+from support import programs
 import pyflowdata as flow
 from pyflowdata.loader.open_loader import open_loaders
 from support.face import (
     DATA,
-    ROOT,
     epoch_of,
     epoch_of_number,
     loader,
@@ -184,9 +182,7 @@ class Late:
         held.clear()
 late = Late()
 """
-    run = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60
-    )
+    run = programs.run(code)
     assert (run.returncode, run.stderr) == (0, "")
 
 

@@ -1,15 +1,12 @@
 """The graph itself: nodes and blobs that travel to another process by pickle."""
 
-import os
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support import programs
 from support.files import lines, rows, write_parts
-from support.paths import ROOT
 
 import pyflowdata as flow
 
@@ -52,12 +49,7 @@ def test_another_process_reads_the_pickle(tmp_path):
         "blobs = pickle.load(open(sys.argv[1], 'rb'))\n"
         "print(numpy.concatenate(list(flow.DataLoader(blobs['y']))).ravel().tolist())"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, tmp_path / "graph"],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
+    done = programs.run(code, tmp_path / "graph")
     assert done.stdout.strip() == str(rows(0, 7)[:, 1].tolist()), done.stderr
 
 

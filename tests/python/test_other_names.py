@@ -3,11 +3,10 @@
 import ast
 import functools
 import re
-import subprocess
-import sys
 
 import pytest
 
+from support import programs
 import pyflowdata as flow
 from pyflowdata.nodes import find_op
 from pyflowdata.nodes.name_hints import NAMES
@@ -66,7 +65,7 @@ def test_names_like_none():
 
 def test_a_traceback_has_one_suggestion():
     code = "import pyflowdata as flow; flow.MiniReadr"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr
+    said = programs.run(code).stderr
     assert said.casefold().count("did you mean") == 1
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from support import programs
 import pyflowdata as flow
 from pyflowdata.nodes import find_op
 from pyflowdata.nodes.op_functions import make_function
@@ -124,7 +125,7 @@ with flow.DataLoader(z) as loader:
     assert len(list(loader)) == 3
 assert not set(sys.modules).intersection(["cffi", "pycparser"])
 """
-    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    run = programs.run(code)
     assert (run.returncode, run.stderr) == (0, "")
 
 

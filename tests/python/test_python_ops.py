@@ -5,8 +5,6 @@ import gc
 import os
 import pickle
 import signal
-import subprocess
-import sys
 import textwrap
 import threading
 import time
@@ -15,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 import pytest
+from support import programs
 from support.pairs import NUM_RECORDS, folder, numbers, pairs, read, refuse, returning  # noqa: F401
-from support.paths import ROOT
 
 import pyflowdata as flow
 
@@ -325,14 +323,9 @@ def test_a_pickled_graph_finds_the_function_in_its_module(folder, tmp_path, monk
     import carrying_module
 
     data = pickle.dumps(carrying_module.blob(str(folder)))
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(THERE), data.hex()],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)])},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+    there = programs.environment()
+    there["PYTHONPATH"] += f"{os.pathsep}{tmp_path}"
+    done = programs.run(textwrap.dedent(THERE), data.hex(), env=there, check=True)
     assert float(done.stdout) == sum(range(5, NUM_RECORDS + 5))
 
 
@@ -563,13 +556,7 @@ END = """
 @pytest.mark.parametrize("per", ["batch", "row"])
 @pytest.mark.parametrize("end", ["", "\nraise SystemExit(0)", "\ndel loader, batches"])
 def test_the_interpreter_ends_with_a_loader_at_work(folder, per, end):
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(END) + end, str(folder), per],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = programs.run(textwrap.dedent(END) + end, folder, per)
     assert (done.returncode, done.stdout, done.stderr) == (0, "(3, 1)\n", "")
 
 

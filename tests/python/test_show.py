@@ -1,15 +1,13 @@
 """Contact sheets: which images are on them, in which colours, with which words."""
 
 import io
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from PIL import Image
+from support import programs
 from support.cli_files import examples
 from support.command import here  # noqa: F401  (a fixture)
-from support.paths import ROOT
 
 import pyflowdata as flow
 from pyflowdata.nodes.image_files import ending_of
@@ -417,4 +415,4 @@ def test_importing_is_enough():
         assert flow.show(np.zeros((2, 9, 9), np.uint8)).png()
         assert not {"PIL", "matplotlib"} & set(sys.modules)
     """
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+    programs.run(code, check=True)

@@ -1,8 +1,6 @@
 """StallWarning: one for each wait that is too long, which says who is stuck on what."""
 
-import os
 import re
-import subprocess
 import sys
 import threading
 import time
@@ -11,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import programs
 from support.paths import ROOT
 from support.process_functions import faulty
 
@@ -354,10 +353,7 @@ epoch(x, 0.05)
 
 
 def test_a_call_that_holds_the_interpreters_lock_is_told_while_it_lasts():
-    done = subprocess.run(
-        [sys.executable, "-c", HOLDS], capture_output=True, text=True, check=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT), watch.VARIABLE: "0.2"},
-    )  # fmt: skip
+    done = programs.run(HOLDS, env=programs.environment(**{watch.VARIABLE: "0.2"}), check=True)
     in_op, after, by_another = re.findall(r"held\n(.*?)free\n", done.stderr, re.S)
     assert after == "" and done.stderr.count("pyflowdata:") == 2, done.stderr
     for told, where in (in_op, "stuck"), (by_another, "other"):
@@ -465,5 +461,5 @@ gc.disable()
 other_threads()
 assert not gc.isenabled()
 """
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    done = programs.run(script)
     assert (done.returncode, done.stderr) == (0, "")

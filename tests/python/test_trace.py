@@ -4,8 +4,6 @@ import collections
 import gzip
 import json
 import os
-import subprocess
-import sys
 import threading
 import time
 import warnings
@@ -13,6 +11,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from support import programs
 from support.paths import ROOT
 
 import pyflowdata as flow
@@ -514,10 +513,7 @@ for loader, trace in zip(loaders, traces):
     trace.__enter__()
     list(loader)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT)}, check=False,
-    )  # fmt: skip
+    done = programs.run(script, cwd=tmp_path)
     assert "FileError: /dev/full: the trace cannot be written: No space" in done.stderr
     for name in ("a.json", "b.json"):
         Traced(tmp_path / name).check()

@@ -4,15 +4,13 @@ import gzip
 import json
 import re
 import shutil
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from remote.bucket import storing
-from support.paths import ROOT
+from support import programs
 
 import pyflowdata as flow
 from pyflowdata import io
@@ -155,9 +153,7 @@ with io.RawWriter("s3://b/k.bin") as out:
 
 def test_a_killed_upload_leaves_no_object(bucket):
     bucket.delay = 0.2
-    program = subprocess.Popen(
-        [sys.executable, "-c", KILLED], stdout=subprocess.PIPE, cwd=ROOT
-    )
+    program = programs.start(KILLED, stdout=programs.PIPE)
     program.stdout.readline()
     while not any(bucket.parts.values()):
         assert program.poll() is None

@@ -3,11 +3,8 @@
 import gc
 import http.client
 import json
-import os
 import re
 import socket
-import subprocess
-import sys
 import threading
 import time
 import urllib.error
@@ -17,6 +14,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 from reports.recorded import WAITING, recorded, work
+from support import programs
 from support.paths import ROOT
 
 import pyflowdata as flow
@@ -173,9 +171,10 @@ def test_it_ends_with_the_loader():
 
 
 PROGRAM = """
-import os, sys, urllib.request
+import os, sys, urllib.request, warnings
 import numpy as np
 import pyflowdata as flow
+warnings.simplefilter("ignore")
 x = flow.from_arrays({"x": np.arange(20.0)}).batch(10)["x"]
 loaders = [flow.DataLoader(x, ledger="") for _ in range(2)]
 for loader in loaders:
@@ -193,10 +192,7 @@ if len(sys.argv) > 1:  # a forked child has no page, and closes none
 
 def test_without_a_change_of_the_program():
     def ran(value, *args):
-        return subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", PROGRAM, *args], text=True, capture_output=True,
-            cwd=ROOT, env={**os.environ, "PYFLOWDATA_DASHBOARD": value}, timeout=60,
-        )  # fmt: skip
+        return programs.run(PROGRAM, *args, env=programs.environment(PYFLOWDATA_DASHBOARD=value))
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

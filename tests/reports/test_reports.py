@@ -16,6 +16,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support import programs
 from support.command import here  # noqa: F401  (a fixture)
 from support.paths import ROOT
 
@@ -135,10 +136,7 @@ unused = flow.DataLoader(blobs)
 
 
 def program(wanted, script):
-    return subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYFLOWDATA_REPORT": wanted},
-    )  # fmt: skip
+    return programs.run(script, env=programs.environment(PYFLOWDATA_REPORT=wanted), check=True)
 
 
 def test_programs_print_reports_when_loaders_end():
@@ -177,9 +175,8 @@ time.sleep(60)
 def test_a_signal_that_ends_the_program_comes_after_the_report(how, number, code, tmp_path):
     """Unless the program handles it; a forked child ends as before, without one."""
     path = tmp_path / "report.json"
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYFLOWDATA_REPORT": str(path)}
-    command = [sys.executable, "-c", ENDED, how]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as process:
+    env = programs.environment(PYFLOWDATA_REPORT=str(path))
+    with programs.start(ENDED, how, stdout=programs.PIPE, env=env) as process:
         said = process.stdout.readline()
         if how == "fork":
             assert said == f"{int(signal.SIGTERM)}\n"
@@ -286,14 +283,18 @@ def test_a_loader_of_another_process_gives_no_report():
 
 def test_import_is_light():
     """Few programs ask for reports; the package imports what they need when they do."""
-    script = "import sys, pyflowdata; print([m for m in sys.modules if 'pyflowdata.' in m])"
-    loaded = [name.split(".")[1:] for name in eval(program("", script).stdout)]
-    assert [name for name in loaded if name[0] in ("insight", "loader", "formats")] == []
     script = (
-        "import pyflowdata as p\n"
+        "import sys, pyflowdata as p\n"
+        "print([m for m in sys.modules if 'pyflowdata.' in m])\n"
         "print({*vars(p), *vars(p.ops)} & {*p.ops.__all__}, p.Cast is p.ops.Cast)"
     )
-    assert program("", script).stdout.split() == ["set()", "True"], "a function of an op was made"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    modules, made = done.stdout.splitlines()
+    loaded = [name.split(".")[1:] for name in eval(modules)]
+    assert [name for name in loaded if name[0] in ("insight", "loader", "formats")] == []
+    assert made.split() == ["set()", "True"], "a function of an op was made"
     for name in flow._LATER:
         assert getattr(getattr(flow, name), "__name__", name) == name and name in dir(flow)
     with pytest.raises(AttributeError):

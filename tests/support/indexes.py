@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from support.files import lines, read, write_parts
-from support.paths import ROOT
 
 import pyflowdata as flow
 
@@ -52,17 +48,3 @@ def large(tmp_path_factory):
     rows = [lines(i * 400_000, (i + 1) * 400_000) for i in range(4)]
     assert sum(map(len, rows)) > LEAST_CACHED_BYTES
     return write_parts(tmp_path_factory.mktemp("large") / "data", *rows)
-
-
-def environment(**more):
-    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-    return {**os.environ, "PYTHONPATH": path, **more}
-
-
-def run(script, **more):
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(
-        command, env=environment(**more), capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout

@@ -49,7 +49,7 @@ def environment():
 
 def install(python, *what):
     needs_setuptools()
-    command = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps"]
+    command = [python, "-m", "pip", "install", "--quiet", "--no-deps"]  # outer.pth has pip
     command += ["--no-index", "--no-build-isolation", "--disable-pip-version-check"]
     command += ["--no-compile", *what]  # only what a test imports is compiled
     subprocess.run(command, check=True, env=environment())

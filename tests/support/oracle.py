@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import functools
 import os
-import subprocess
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +18,6 @@ import pytest
 
 import pyflowdata as flow
 
-from .paths import ROOT
 
 SANITIZED = "san" in os.environ.get("PYFLOWDATA_LIBRARY", "")
 """A sanitizer's own memory and slowness say nothing about the library's."""
@@ -195,30 +192,6 @@ def plain_orders(table: Table, epochs: int, **attrs: Any) -> list[list[int]]:
         [i for step in steps for i in step.ordinals]
         for steps in deliver_epochs(table, epochs, batch_size=1, **attrs)
     ]
-
-
-# ---- Other processes -----------------------------------------------------------------------------
-
-
-def run_python(script: str, *args: str, stdin: str = "", timeout: float = 60) -> str:
-    """Runs a script in a new process that finds the package as this one did; its stdout."""
-    done = subprocess.run(
-        [sys.executable, "-c", script, *args],
-        input=stdin,
-        env=python_environment(),
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-    )
-    assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}{done.stderr}"
-    return done.stdout
-
-
-def python_environment() -> dict[str, str]:
-    """The environment in which a new process imports the same package and the helpers."""
-    package = str(Path(flow.__file__).resolve().parent.parent)
-    paths = [package, str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 # ---- The model of the orders ---------------------------------------------------------------------

@@ -19,11 +19,11 @@ from typing import Any, TextIO
 
 
 def serve(orders: TextIO, answers: TextIO) -> None:
-    import numpy  # noqa: F401
+    import numpy.ma  # noqa: F401
 
     import pyflowdata  # noqa: F401
     from pyflowdata import cli, datasets, io  # noqa: F401  (what most pages import)
-    from pyflowdata.insight import stalls  # noqa: F401
+    from pyflowdata.insight import counters, stalls  # noqa: F401
 
     gc.freeze()
     page: _Page | None = None

@@ -151,3 +151,48 @@ def noted_parts(r, *, log):
 
 def noted(r, *, log):
     return noted_parts(r, log=log)[0]
+
+
+def fails_late(r):
+    if r["y"] > 5:
+        raise ValueError("boom")
+    return {"z": float(r["y"])}
+
+
+def fails_late_in_columns(r):
+    if max(r["y"]) > 5:
+        raise ValueError("boom")
+    return {"z": r["y"] * 0.5}
+
+
+def other_late(r):
+    return {"z": float(r["y"])} if r["y"] < 6 else {"a": 1.0}
+
+
+def none_late(r):
+    return {"z": float(r["y"]) if r["y"] < 6 else None}
+
+
+def indexes_late(r):
+    return {
+        **r,
+        "z": [0.5][int(r["y"]) // 6],
+    }
+
+
+def misnamed(r):
+    return {"z": r["tekst"]}
+
+
+def shorter(r):
+    return {"z": r["y"][1:] * 1.0}
+
+
+def with_noise(r, *, rng):
+    return {**r, "noise": rng.random(), "words": r["text"] + b"!"}
+
+
+def fails_at_six(y):
+    if y > 5:
+        raise ValueError("boom")
+    return float(y)

@@ -13,7 +13,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install pyflowdata[torch]")
 import torch.utils.data as torch_data  # noqa: E402
 
-from support.oracle import python_environment  # noqa: E402
+from support.programs import environment  # noqa: E402
 
 import pyflowdata as flow  # noqa: E402
 from pyflowdata.integrations.torch import DataLoader  # noqa: E402
@@ -158,7 +158,7 @@ def test_workers_end_with_a_program_that_was_killed(tmp_path, way):
     script.write_text(PROGRAM)
     pids = tmp_path / "pids"
     done = subprocess.run(
-        [sys.executable, script, way, pids], env=python_environment(), check=False, timeout=60
+        [sys.executable, script, way, pids], env=environment(), check=False, timeout=60
     )
     assert done.returncode == -signal.SIGKILL
     child, *workers = pids.read_text().split()

@@ -18,7 +18,7 @@ from support.numbered_samples import (  # noqa: E402
     Numbers,
     ids,
 )
-from support.oracle import python_environment  # noqa: E402
+from support.programs import environment  # noqa: E402
 
 from pyflowdata.integrations.torch import DataLoader  # noqa: E402
 
@@ -229,7 +229,7 @@ def test_a_script_with_its_dataset_in_main_works_with_every_start_method(tmp_pat
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     done = subprocess.run(
-        [sys.executable, script], env=python_environment(), capture_output=True, text=True,
+        [sys.executable, script], env=environment(), capture_output=True, text=True,
         timeout=120,
     )  # fmt: skip
     assert done.stdout.splitlines() == ["[[0, 1], [2, 3], [4, 5]]"] * 3, done.stderr
@@ -281,7 +281,7 @@ def test_ctrl_c_costs_no_batch(tmp_path, count, workers):
     script = tmp_path / "script.py"
     script.write_text(INTERRUPTED)
     done = subprocess.run(
-        [sys.executable, script, str(count), workers], env=python_environment(),
+        [sys.executable, script, str(count), workers], env=environment(),
         capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert done.stdout == "True True", done.stderr

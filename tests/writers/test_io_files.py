@@ -5,15 +5,13 @@ import multiprocessing
 import os
 import re
 import signal
-import subprocess
-import sys
 import textwrap
 import threading
 import zlib
 
 import numpy as np
 import pytest
-from support.paths import ROOT
+from support import programs
 
 import pyflowdata as flow
 from pyflowdata.io import (
@@ -186,13 +184,13 @@ KILLED = """
 
 
 def script(source, *arguments, **options):
-    command = [sys.executable, "-c", textwrap.dedent(source), *map(str, arguments)]
-    variables = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(command, env=variables, text=True, stdout=subprocess.PIPE, **options)
+    return programs.start(
+        textwrap.dedent(source), *arguments, stdout=programs.PIPE, **options
+    )
 
 
 def test_a_process_that_is_killed_leaves_no_file(tmp_path):
-    process = script(KILLED, tmp_path / "a", stdin=subprocess.PIPE)
+    process = script(KILLED, tmp_path / "a", stdin=programs.PIPE)
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGKILL)
     process.communicate()

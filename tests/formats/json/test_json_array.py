@@ -2,13 +2,12 @@
 
 import gzip
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 import pyflowdata as flow
+from pyflowdata import cli
 from pyflowdata.formats import detect
 
 RECORDS = [
@@ -46,8 +45,7 @@ def test_the_elements_of_an_array_are_the_records(tmp_path, name):
         with flow.DataLoader(few) as loader:
             assert sorted(np.concatenate(list(loader)).tolist()) == sorted([*range(500)] * 2)
     made = tmp_path / "made.jsonl"
-    command = [sys.executable, "-m", "pyflowdata", "convert", str(path), str(made)]
-    subprocess.run(command, check=True, capture_output=True)
+    assert cli.main(["convert", str(path), str(made)]) == 0
     assert [json.loads(line) for line in made.read_text().splitlines()] == RECORDS
 
 

@@ -20,7 +20,6 @@ import itertools
 import json
 import os
 import random
-import subprocess
 import sys
 import tempfile
 import time
@@ -37,6 +36,7 @@ if __name__ == "__main__":
 import numpy as np
 
 import pyflowdata as flow
+from support import programs
 from support.views.pipelines import WORLD_SIZES, Pipeline, make_pipeline
 
 MOST_STATE_BYTES = 1000
@@ -318,9 +318,9 @@ def run_killed(seed: int, folder: Path, parts: int = 3) -> int:
         if state:
             (out / "state").write_text(state)
         world_size = rng.choice([w for w in WORLD_SIZES[:2] if batching.batch_size % w == 0])
-        command = [sys.executable, __file__, "--rank", str(seed), str(out)]
         ranks = [
-            subprocess.Popen([*command, str(rank), str(world_size)]) for rank in range(world_size)
+            programs.start(Path(__file__), "--rank", seed, out, rank, world_size)
+            for rank in range(world_size)
         ]
         try:
             awaited = [out / f"{rng.randint(1, 3)}.{rank}" for rank in range(world_size)]
