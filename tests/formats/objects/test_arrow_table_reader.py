@@ -240,7 +240,7 @@ def test_columns_that_are_left_out_are_named_with_what_reads_them(tmp_path):
     reason = "left out: label, which has nulls and needs a default, as in {}="
     for data, said in (
         (flow.from_arrow(table), reason.format("columns") + '["label:int64=0"]'),
-        (flow.open(path), reason.format("fields") + '["label:int64=0"]'),
+        (flow.open(path), reason.format("fields") + '["label:int64=0", ...]'),
         (flow.open(of_lines), "left out: label, which is an integer and a string"),
     ):
         view = data.take(1).map(lambda r: {"m": r["text"]})
