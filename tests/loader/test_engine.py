@@ -189,8 +189,9 @@ def test_a_budget_that_holds_no_batch_is_refused_with_what_is_needed(table, budg
 
 @pytest.mark.slow
 def test_memory_is_flat_over_many_batches(tmp_path):
-    table = Table(tmp_path, [500, 500])
-    most = 250_000
+    """Less than the least piece of an allocator is kept of a batch, and 1 KB of an epoch."""
+    table = Table(tmp_path, [50, 50])
+    most = 60_000
     out = flow.MiniReader(str(table.folder), batch_size=1, seed=1, **NEW_ORDERS)
     with flow.DataLoader(out, num_threads=1, prefetch=4) as loader:
         batches = loader.repeat()
@@ -198,7 +199,7 @@ def test_memory_is_flat_over_many_batches(tmp_path):
         before = resident_bytes()
         total += sum(float(rows[0, 0]) for rows in itertools.islice(batches, most * 9 // 10))
         grown = resident_bytes() - before
-        assert total == most / 1000 * table.rows[:, 0].sum()
+        assert total == most / table.size * table.rows[:, 0].sum()
         assert loader.stats()["slots"] <= 8
     assert grown < 512 << 10
 
@@ -218,13 +219,13 @@ def test_opening_and_closing_many_loaders_leaves_nothing(table):
 
     def growth():
         before = resident_bytes()
-        cycle(200)
+        cycle(60)
         assert eventually(lambda: tasks() <= threads)
         assert len(os.listdir("/proc/self/fd")) <= files
         return resident_bytes() - before
 
     # The allocator takes memory now and then, as threads meet; a leak is there in every round.
-    assert any(growth() < 1 << 20 for _ in range(5)) or SANITIZED
+    assert any(growth() < 5 * 60 << 10 for _ in range(15)) or SANITIZED
 
 
 # ---- Threads -------------------------------------------------------------------------------------

@@ -179,7 +179,14 @@ def step_of(table: Table, batch: tuple[np.ndarray, ...]) -> Step:
 
 def deliver(table: Table, batches: Iterable[tuple[np.ndarray, ...]]) -> list[Step]:
     """The steps of one pass over a loader (or over what is left of an iterator)."""
-    return [step_of(table, batch) for batch in batches]
+    found = [tuple(array.copy() for array in batch) for batch in batches]
+    if not found:
+        return []
+    for arrays in zip(*found):
+        assert len({(array.dtype, array.shape[1:]) for array in arrays}) == 1
+    step_of(table, tuple(np.concatenate(arrays) for arrays in zip(*found)))
+    assert all(len(rows) == len(mask) == len(ids) for rows, mask, ids in found)
+    return [Step(tuple(ids[:, 1].tolist()), tuple(mask.tolist())) for _, mask, ids in found]
 
 
 def deliver_epochs(table: Table, epochs: int, **options: Any) -> list[list[Step]]:
@@ -190,11 +197,23 @@ def deliver_epochs(table: Table, epochs: int, **options: Any) -> list[list[Step]
 
 
 def plain_orders(table: Table, epochs: int, **attrs: Any) -> list[list[int]]:
-    """The orders of the first epochs: one rank, one thread, one record a batch."""
+    """The orders of the first epochs: one rank, one thread, all records in a batch."""
     return [
         [i for step in steps for i in step.ordinals]
-        for steps in deliver_epochs(table, epochs, batch_size=1, **attrs)
+        for steps in deliver_epochs(table, epochs, batch_size=max(1, table.size), **attrs)
     ]
+
+
+def orders_of_numbers(
+    size: int, epochs: int, batch_size: int | None = None, **shuffle: Any
+) -> list[np.ndarray]:
+    """The orders of the first epochs of numbers in memory, which take no time to read; `shuffle`:
+    as `Dataset.shuffle()` takes it, or no shuffle."""
+    data = flow.from_arrays({"i": np.arange(size, dtype=np.int32)})
+    if shuffle:
+        data = data.shuffle(**shuffle)
+    with flow.DataLoader(data.batch(batch_size or size)["i"], num_threads=2) as loader:
+        return [np.concatenate([*loader]) for _ in range(epochs)]
 
 
 # ---- Other processes -----------------------------------------------------------------------------
