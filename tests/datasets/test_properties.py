@@ -37,7 +37,7 @@ def test_several_records_of_one_and_one_of_several(tmp_path, monkeypatch):
     for seed in range(10_000, 10_000 + max(12, fewer(48))):
         folder = tmp_path / str(seed)
         folder.mkdir()
-        seen |= {*soak.run_pipeline(seed, folder, most_steps=4).pipeline.text.split()}
+        seen |= {*soak.run_pipeline(seed, folder, parts=2, most_steps=4).pipeline.text.split()}
     assert seen >= {"explode", "elements", "parts", "windows", "runs"}
 
 
@@ -57,7 +57,7 @@ def test_sources_with_blocks(tmp_path, monkeypatch):
         monkeypatch.setattr(Generator, "make", make if is_view else source)
         folder = tmp_path / str(number)
         folder.mkdir()
-        made = soak.run_pipeline(20_000 + number, folder, most_steps=4).pipeline
+        made = soak.run_pipeline(20_000 + number, folder, parts=2, most_steps=4).pipeline
         in_windows += bool(made.model.blocks) and made.batching.shuffle == "window"
     assert in_windows > 1
 
