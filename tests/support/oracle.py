@@ -196,14 +196,6 @@ def deliver_epochs(table: Table, epochs: int, **options: Any) -> list[list[Step]
     return result
 
 
-def plain_orders(table: Table, epochs: int, **attrs: Any) -> list[list[int]]:
-    """The orders of the first epochs: one rank, one thread, all records in a batch."""
-    return [
-        [i for step in steps for i in step.ordinals]
-        for steps in deliver_epochs(table, epochs, batch_size=max(1, table.size), **attrs)
-    ]
-
-
 def orders_of_numbers(
     size: int, epochs: int, batch_size: int | None = None, **shuffle: Any
 ) -> list[np.ndarray]:
@@ -214,6 +206,14 @@ def orders_of_numbers(
         data = data.shuffle(**shuffle)
     with flow.DataLoader(data.batch(batch_size or size)["i"], num_threads=2) as loader:
         return [np.concatenate([*loader]) for _ in range(epochs)]
+
+
+def plain_orders(table: Table, epochs: int, **attrs: Any) -> list[list[int]]:
+    """The orders of the first epochs: one rank, one thread, all records in a batch."""
+    return [
+        [i for step in steps for i in step.ordinals]
+        for steps in deliver_epochs(table, epochs, batch_size=max(1, table.size), **attrs)
+    ]
 
 
 # ---- Other processes -----------------------------------------------------------------------------
