@@ -89,7 +89,7 @@ def test_threads_and_prefetch_do_not_change_any_batch_size(table, orders, mode):
         assert got == expected(orders(mode, 7), batch_size, "short"), batch_size
 
 
-@examples(120)
+@examples(80)
 @given(
     seed=st.sampled_from(SEEDS),
     mode=st.sampled_from(list(MODES)),
