@@ -76,8 +76,8 @@ def test_one_array(here, plain, files, tmp_path, name, dtype):
 def test_a_run_that_is_killed_goes_on(here, plain, files, tmp_path):
     source, tokenizer = files
     many = tmp_path / "many.jsonl"
-    many.write_text(source.read_text() * 20)
-    arguments = ["tokenize", many, tmp_path / "out", "--tokenizer", tokenizer, "--shards", 20]
+    many.write_text(source.read_text() * 10)
+    arguments = ["tokenize", many, tmp_path / "out", "--tokenizer", tokenizer, "--shards", 10]
     manifest = tmp_path / ".out.convert" / "manifest.json"
     process = programs.start(
         programs.COMMAND, *arguments, "--jobs", 2, stderr=programs.PIPE
@@ -89,11 +89,11 @@ def test_a_run_that_is_killed_goes_on(here, plain, files, tmp_path):
     process.communicate()
     assert process.returncode == -signal.SIGKILL and not [*tmp_path.glob("out*")]
     done = here(*arguments, "--jobs", 1)
-    assert done.returncode == 0 and re.search("[0-9]+ of 20 shards are there already", done.stderr)
+    assert done.returncode == 0 and re.search("[0-9] of 10 shards are there already", done.stderr)
     count = sum(map(len, expected(plain)))
-    assert f"{20 * len(TEXTS):,} documents, {20 * count:,} tokens" in done.stdout
+    assert f"{10 * len(TEXTS):,} documents, {10 * count:,} tokens" in done.stdout
     assert f"({SIZE / count:.2f} bytes of text each)" in done.stdout
-    assert tokens_in(*sorted(tmp_path.glob("out*.bin"))) == 20 * expected(plain)
+    assert tokens_in(*sorted(tmp_path.glob("out*.bin"))) == 10 * expected(plain)
 
 
 def test_another_tokenizer_starts_again(here, files, tmp_path, monkeypatch):

@@ -106,7 +106,7 @@ def test_verify_of_compressed_streams(here, tmp_path):
     assert status == 1 and "1 damaged place" in out
 
 
-@pytest.mark.parametrize("part", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("part", [0.1, 0.6])
 def test_verify_counts_all_rows_before_a_cut(here, tmp_path, part):
     path = tmp_path / "a.csv.gz"
     data = gzip.compress(b"a,b\n" + b"".join(b"%d,5\n" % (i % 7) for i in range(50_000)))

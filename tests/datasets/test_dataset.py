@@ -433,7 +433,17 @@ def test_a_tree_of_many_levels(kind):
         assert loader.state_dict() and str(loader.report())
 
 
-def test_a_chain_of_a_thousand_views():
+@pytest.fixture
+def shallow():
+    """Functions call each other less deep than by default."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack(0)) + 250)
+    yield
+    sys.setrecursionlimit(limit)
+
+
+@pytest.mark.usefixtures("shallow")
+def test_a_chain_of_more_views_than_calls():
     steps = [
         lambda data: data.take(5), lambda data: data.skip(0), lambda data: data.slice(None),
         lambda data: data.select([0, 1, 2, 3, 4]),
@@ -441,7 +451,7 @@ def test_a_chain_of_a_thousand_views():
         lambda data: flow.Dataset({"x": flow.Cast(data["x"], dtype="int64")}),
     ]  # fmt: skip
     data = before = flow.from_arrays({"x": np.arange(5)})
-    for number in range(1000):
+    for number in range(sys.getrecursionlimit() + 50):
         data = steps[number % len(steps)](data)
     assert len(data) == 5 and sorted(int(row["x"]) for row in data) == [0, 1, 2, 3, 4]
     assert data == data and hash(data) == hash(pickle.loads(pickle.dumps(data))) != hash(before)

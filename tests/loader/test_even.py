@@ -47,13 +47,19 @@ def test_a_state_goes_on_in_another_world_with_its_own_cut(table, mode, before, 
             for _batch in loader:
                 states.append(loader.state_dict())
     assert len(states) == 1 + len(cut[before][0]) + len(cut[before][1])
-    for state in map(json.loads, map(json.dumps, states)):
-        is_over = state["position"] == len(cut[after][0])  # what is left has no step in this world
-        epochs, ranks = 3 - state["epoch"] - is_over, []
-        for rank in range(after):
-            with open_loader(table, rank=rank, world_size=after, **options) as loader:
+    states = [json.loads(json.dumps(state)) for state in states]
+    rests = []  # of each rank, of each state: the first one is taken by a loader that did nothing
+    for rank in range(after):
+        with open_loader(table, rank=rank, world_size=after, **options) as loader:
+            rests.append({})
+            for at in sorted(range(len(states)), key=lambda at: (at + rank) % len(states)):
+                state = states[at]
                 loader.load_state_dict(state)
-                ranks.append([step for _ in range(epochs) for step in deliver(table, loader)])
+                is_over = state["position"] == len(cut[after][0])  # no step is left in this world
+                epochs = range(3 - state["epoch"] - is_over)
+                rests[-1][at] = [step for _ in epochs for step in deliver(table, loader)]
+    for at, state in enumerate(states):
+        ranks = [of_rank[at] for of_rank in rests]
         steps = [joined(parts) for parts in zip(*ranks, strict=True)]
         whole = [step for epoch in cut[after][state["epoch"] :] for step in epoch]
         assert steps == whole[state["position"] :]
@@ -197,11 +203,11 @@ def test_a_share_resumes_after_any_of_its_batches(tmp_path: Path, packed):
                 for batch in loader:
                     batches.append(numbers(batch))
                     states.append(loader.state_dict())
-        for done, state in enumerate(states, 1):
-            with flow.DataLoader(blob, share=(index, 3)) as loader:
+        with flow.DataLoader(blob, share=(index, 3)) as loader:
+            for done, state in reversed([*enumerate(states, 1)]):
                 loader.load_state_dict(state)
                 rest = [numbers(batch) for _ in range(3 - state["epoch"]) for batch in loader]
-            assert rest[: len(batches) - done] == batches[done:]
+                assert rest[: len(batches) - done] == batches[done:]
 
 
 def test_a_state_of_all_steps_is_taken_up_by_shares(table):

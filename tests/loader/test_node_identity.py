@@ -70,7 +70,7 @@ def test_graphs_do_not_depend_on_those_before_them(path):
 
 
 def test_the_same_graph_twice(path, data):
-    for number in GRAPHS:
+    for number in GRAPHS[:2]:  # the other test makes each in three processes, in other orders
         assert delivered(random_graph(path, number)) == delivered(random_graph(path, number))
     one = delivered(data.map(jitter, "a"))
     assert delivered(data.map(jitter, "a").map(halve, "b"))[0] == one[0]
@@ -255,10 +255,10 @@ OTHER = {
 
 
 @pytest.mark.parametrize("use", USES)
-@pytest.mark.parametrize("edit", SAME)
-def test_comments_and_lines_do_not_count(data, written, use, edit):
+def test_comments_and_lines_do_not_count(data, written, use):
     state = state_after(data.map(USES[use](written(SOURCE)), "a"))
-    load(data.map(USES[use](written(SOURCE.replace(*SAME[edit]))), "a"), state)
+    for edit in SAME.values():
+        load(data.map(USES[use](written(SOURCE.replace(*edit))), "a"), state)
 
 
 @pytest.mark.parametrize(
@@ -880,8 +880,7 @@ def test_other_data_is_refused(data, written, source, old, new):
 
     assert old in source
     state = state_after(graph(source))
-    load(graph(f"# again\n\n{source}"), state)
-    rest = load(graph(source), state)
+    rest = load(graph(f"# again\n\n{source}"), state)
     other = graph(source.replace(old, new))
     assert "the code of its function, or its arguments" in refusal(other, state)
     with flow.DataLoader(other.batch(5, seed=3).blobs) as loader:

@@ -35,6 +35,18 @@ def table(tmp_path_factory):
     return Table(tmp_path_factory.mktemp("parts"), [11, 0, 13, 5])
 
 
+def states_of(table, steps, **options):
+    """The states before each of the first batches and after the last, through JSON, and the
+    batches."""
+    with open_loader(table, **options) as loader:
+        texts, batches = [json.dumps(loader.state_dict())], []
+        for batch in itertools.islice(loader.repeat(), steps):
+            batches.append(step_of(table, batch))
+            texts.append(json.dumps(loader.state_dict()))
+    assert max(map(len, texts)) < 1024
+    return [*map(json.loads, texts)], batches
+
+
 def state_after(table, steps, **options):
     """The state after so many batches, through JSON, and the batches."""
     with open_loader(table, **options) as loader:
@@ -46,9 +58,17 @@ def state_after(table, steps, **options):
 
 def rest(table, state, epochs, **options):
     """All batches of the next `epochs` passes over a loader that took the state."""
+    return rests(table, [(state, epochs)], **options)[0]
+
+
+def rests(table, jobs, **options):
+    """The same of several states and numbers of passes, by one loader that takes each in turn."""
+    found = []
     with open_loader(table, **options) as loader:
-        loader.load_state_dict(state)
-        return [step for _ in range(epochs) for step in deliver(table, loader)]
+        for state, epochs in jobs:
+            loader.load_state_dict(state)
+            found.append([step for _ in range(epochs) for step in deliver(table, loader)])
+    return found
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -56,16 +76,16 @@ def test_stop_after_every_batch_and_go_on_with_other_threads(table, mode):
     options = dict(batch_size=4, seed=3, **MODES[mode])
     first, second, third = deliver_epochs(table, 3, **options)
     whole = first + second + third
-    for stop in range(2 * len(first) + 1):
-        state, done = state_after(table, stop, num_threads=2, prefetch=1 + stop % 8, **options)
-        assert done == whole[:stop]
-        epoch, position = divmod(stop, len(first))
-        assert (state["version"], state["epoch"], state["position"]) == (2, epoch, position)
-        threads = (1, 2, 7)[stop % 3]
-        got = rest(
-            table, state, 3 - epoch, num_threads=threads, prefetch=8 - stop % 8, **options
-        )
-        assert got == whole[stop:], f"stopped after batch {stop}"
+    last = 2 * len(first)
+    for prefetch, threads in ((1, 7), (4, 2), (8, 1)):
+        states, done = states_of(table, last, num_threads=2, prefetch=prefetch, **options)
+        assert done == whole[:last]
+        for stop, state in enumerate(states):
+            epoch, position = divmod(stop, len(first))
+            assert (state["version"], state["epoch"], state["position"]) == (2, epoch, position)
+        jobs = [(state, 3 - state["epoch"]) for state in states[::-1]]
+        got = rests(table, jobs, num_threads=threads, prefetch=9 - prefetch, **options)
+        assert got[::-1] == [whole[stop:] for stop in range(last + 1)]
 
 
 @examples(60)
@@ -102,25 +122,22 @@ def test_another_world_size_goes_on_with_the_same_logical_batches(table, before,
     options = dict(batch_size=12, seed=11, last_batch="pad", **MODES[mode])
     epochs = deliver_epochs(table, 3, **options)
     whole = [step for steps in epochs for step in steps]
-    for stop in range(len(whole)):
-        states = []
-        for rank in range(before):
-            state, done = state_after(table, stop, rank=rank, world_size=before, **options)
-            assert done == [rank_part(step, rank, before) for step in whole[:stop]]
-            states.append(state)
-        assert all(state == states[0] for state in states), "a state is valid for every rank"
-        ranks = [
-            rest(
-                table,
-                states[rank % before],
-                3 - stop // len(epochs[0]),
-                rank=rank,
-                world_size=after,
-                num_threads=1 + rank % 2,
-                **options,
-            )
-            for rank in range(after)
+    of_ranks = []
+    for rank in range(before):
+        states, done = states_of(table, len(whole) - 1, rank=rank, world_size=before, **options)
+        assert done == [rank_part(step, rank, before) for step in whole[:-1]]
+        of_ranks.append(states)
+    assert all(states == of_ranks[0] for states in of_ranks), "a state is valid for every rank"
+    taken = []
+    for rank in range(after):
+        jobs = [
+            (state, 3 - stop // len(epochs[0]))
+            for stop, state in enumerate(of_ranks[rank % before])
         ]
+        threads = 1 + rank % 2
+        options |= dict(rank=rank, world_size=after, num_threads=threads)
+        taken.append(rests(table, jobs[::-1], **options)[::-1])
+    for stop, ranks in enumerate(zip(*taken, strict=True)):
         assert {len(steps) for steps in ranks} == {len(whole) - stop}
         assert [joined(parts) for parts in zip(*ranks)] == whole[stop:]
 
@@ -260,13 +277,13 @@ def test_resume_is_exact_with_records_left_out(tmp_path, on_error):
     with opened() as loader:
         whole = read(itertools.islice(loader.repeat(), 14))
         assert len(loader) == 7
-    for stop in range(14):
-        with opened() as loader:
-            assert read(itertools.islice(loader.repeat(), stop)) == whole[:stop]
-            state = loader.state_dict()
-        with opened() as loader:
-            loader.load_state_dict(state)
-            assert read(itertools.islice(loader.repeat(), 14 - stop)) == whole[stop:]
+    with opened() as loader:
+        batches = loader.repeat()
+        for stop in range(14):
+            with opened() as other:  # each anew: a loader counts what it skips of an epoch
+                other.load_state_dict(loader.state_dict())
+                assert read(itertools.islice(other.repeat(), 14 - stop)) == whole[stop:]
+            assert read([next(batches)]) == whole[stop : stop + 1]
 
 
 def test_two_readers_in_one_state(tmp_path):
@@ -286,14 +303,14 @@ def test_two_readers_in_one_state(tmp_path):
     with opened(num_threads=1) as loader:
         whole = read(itertools.islice(loader.repeat(), 10))
     assert all(a != b for a, b in whole[:4]), "each reader has its own order"
-    for stop in range(10):
-        with opened(num_threads=2, prefetch=4) as loader:
-            assert read(itertools.islice(loader.repeat(), stop)) == whole[:stop]
+    with opened(num_threads=2, prefetch=4) as loader, opened(num_threads=7, prefetch=2) as other:
+        batches = loader.repeat()
+        for stop in range(10):
             state = json.loads(json.dumps(loader.state_dict()))
-        assert set(state["readers"]) == {"left", "right"}
-        with opened(num_threads=7, prefetch=2) as loader:
-            loader.load_state_dict(state)
-            assert read(itertools.islice(loader.repeat(), 10 - stop)) == whole[stop:]
+            assert set(state["readers"]) == {"left", "right"}
+            other.load_state_dict(state)
+            assert read(itertools.islice(other.repeat(), 10 - stop)) == whole[stop:]
+            assert read([next(batches)]) == whole[stop : stop + 1]
 
 
 # ---- States that do not fit ----------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """The choice of a shuffle: which orders there are, how far they reach, and how well they mix."""
 
+import functools
 import itertools
 import math
 
@@ -10,6 +11,7 @@ import pytest
 from support.oracle import (  # noqa: F401  (table is a fixture)
     epoch_order,
     open_loader,
+    orders_of_numbers,
     plain_orders,
     table,
     window_order,
@@ -169,15 +171,18 @@ def test_a_block_is_read_in_one_window(table, size, block_size, blocks):
     num_blocks = -(-size // block_size)
     for order in orders(table(size), 3, **window(block_size, blocks)):
         block_of = order // block_size
-        first = np.array([np.flatnonzero(block_of == b)[0] for b in range(num_blocks)])
-        last = np.array([np.flatnonzero(block_of == b)[-1] for b in range(num_blocks)])
+        _, first = np.unique(block_of, return_index=True)
+        _, from_end = np.unique(block_of[::-1], return_index=True)
+        last = size - 1 - from_end
+        assert len(first) == num_blocks
         assert (last - first < block_size * blocks).all(), "a block spans a window at most"
-        in_use = [(first <= p).sum() - (last < p).sum() for p in range(size)]
-        assert max(in_use) <= blocks, "what is begun and not done is of one window"
+        in_use = np.cumsum(np.bincount(first, minlength=size))
+        in_use -= np.cumsum(np.bincount(last + 1, minlength=size))[:size]
+        assert in_use.max() <= blocks, "what is begun and not done is of one window"
         for batch_size in (5, 32, 64):
             windows = 2  # as a batch is no longer than a window
-            seen = [len(set(block_of[p : p + batch_size])) for p in range(0, size, batch_size)]
-            assert max(seen) <= min(batch_size, windows * blocks)
+            pairs = np.unique(np.arange(size) // batch_size * num_blocks + block_of)
+            assert np.bincount(pairs // num_blocks).max() <= min(batch_size, windows * blocks)
 
 
 # ---- How well it mixes: formulas of docs/concepts/shuffle.md -------------------------------------
@@ -222,16 +227,15 @@ SORTED = 48000  # records, in the order of their labels
 
 
 @pytest.fixture(scope="module")
-def sorted_orders(table):
-    """A function of a window: its first 60 orders of the sorted records.  Several tests look at
-    each, and all of them are the same loader's."""
-    found = {}
+def sorted_orders():
+    """A function of a window: its first 60 orders of the sorted records, which several tests look
+    at."""
 
+    @functools.cache
     def get(block_size, blocks):
-        if (block_size, blocks) not in found:
-            made = orders(table(SORTED), 60, **window(block_size, blocks))
-            found[block_size, blocks] = [order.astype(np.int32) for order in made]
-        return found[block_size, blocks]
+        return orders_of_numbers(
+            SORTED, 60, seed=7, kind="window", block_size=block_size, window=blocks
+        )
 
     return get
 
@@ -258,14 +262,15 @@ def test_variance_of_batch_means_follows_the_formula(sorted_orders, batch, block
 
 
 @pytest.mark.slow
-def test_variance_of_batch_means_of_the_others(table):
+def test_variance_of_batch_means_of_the_others():
     """Global is what independent draws are; a buffer far smaller than the data mixes nothing."""
     batch, values = 60, np.arange(SORTED)
     found = {}
     for kind in ("none", "global", "buffer"):
         ratios = []
-        for order in orders(table(SORTED), 40, name=kind, shuffle=kind, shuffle_buffer_size=500,
-                            shuffle_after_epoch=kind != "none"):  # fmt: skip
+        shuffle = {"none": {}, "global": {"kind": kind},
+                   "buffer": {"kind": kind, "buffer_size": 500}}[kind]  # fmt: skip
+        for order in orders_of_numbers(SORTED, 40, **shuffle and {"seed": 7, **shuffle}):
             means = values[order].reshape(-1, batch).mean(axis=1)
             ratios.append(np.mean((means - values.mean()) ** 2) / (values.var() / batch))
         found[kind] = mean_and_error(ratios)

@@ -6,6 +6,7 @@ with list slices.  Files are made so that every row tells its ordinal: record i 
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import os
 from collections.abc import Iterable, Sequence
@@ -21,6 +22,29 @@ import pyflowdata as flow
 
 SANITIZED = "san" in os.environ.get("PYFLOWDATA_LIBRARY", "")
 """A sanitizer's own memory and slowness say nothing about the library's."""
+
+
+class _Mallinfo(ctypes.Structure):
+    """struct mallinfo2 of glibc."""
+
+    _fields_ = [(name, ctypes.c_size_t) for name in (
+        "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
+        "fordblks", "keepcost")]  # fmt: skip
+
+
+_LIBC = ctypes.CDLL(None)
+COUNTS_BYTES = hasattr(_LIBC, "mallinfo2") and not SANITIZED
+
+
+def allocated_bytes() -> int:
+    """What this process has allocated of the C library, and of Python, whose objects are taken for
+    64 bytes each; 0 if the C library does not count it.  Memory that is resident tells less: what
+    was freed stays, and hides what is lost."""
+    if not COUNTS_BYTES:
+        return 0
+    _LIBC.mallinfo2.restype = _Mallinfo
+    found = _LIBC.mallinfo2()
+    return int(found.uordblks + found.hblkhd) + 64 * sys.getallocatedblocks()
 
 
 def fewer(count: int) -> int:
@@ -176,7 +200,14 @@ def step_of(table: Table, batch: tuple[np.ndarray, ...]) -> Step:
 
 def deliver(table: Table, batches: Iterable[tuple[np.ndarray, ...]]) -> list[Step]:
     """The steps of one pass over a loader (or over what is left of an iterator)."""
-    return [step_of(table, batch) for batch in batches]
+    found = [tuple(array.copy() for array in batch) for batch in batches]
+    if not found:
+        return []
+    for arrays in zip(*found):
+        assert len({(array.dtype, array.shape[1:]) for array in arrays}) == 1
+    step_of(table, tuple(np.concatenate(arrays) for arrays in zip(*found)))
+    assert all(len(rows) == len(mask) == len(ids) for rows, mask, ids in found)
+    return [Step(tuple(ids[:, 1].tolist()), tuple(mask.tolist())) for _, mask, ids in found]
 
 
 def deliver_epochs(table: Table, epochs: int, **options: Any) -> list[list[Step]]:
@@ -186,11 +217,23 @@ def deliver_epochs(table: Table, epochs: int, **options: Any) -> list[list[Step]
     return result
 
 
+def orders_of_numbers(
+    size: int, epochs: int, batch_size: int | None = None, **shuffle: Any
+) -> list[np.ndarray]:
+    """The orders of the first epochs of numbers in memory, which take no time to read; `shuffle`:
+    as `Dataset.shuffle()` takes it, or no shuffle."""
+    data = flow.from_arrays({"i": np.arange(size, dtype=np.int32)})
+    if shuffle:
+        data = data.shuffle(**shuffle)
+    with flow.DataLoader(data.batch(batch_size or size)["i"], num_threads=2) as loader:
+        return [np.concatenate([*loader]) for _ in range(epochs)]
+
+
 def plain_orders(table: Table, epochs: int, **attrs: Any) -> list[list[int]]:
-    """The orders of the first epochs: one rank, one thread, one record a batch."""
+    """The orders of the first epochs: one rank, one thread, all records in a batch."""
     return [
         [i for step in steps for i in step.ordinals]
-        for steps in deliver_epochs(table, epochs, batch_size=1, **attrs)
+        for steps in deliver_epochs(table, epochs, batch_size=max(1, table.size), **attrs)
     ]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import gzip
 import json
 import random
@@ -15,7 +14,7 @@ import numpy as np
 import pytest
 from support import programs
 from support.files import overwrite
-from support.oracle import SANITIZED, fewer
+from support.oracle import COUNTS_BYTES, allocated_bytes, fewer
 from support.paths import ROOT
 
 import pyflowdata as flow
@@ -216,25 +215,15 @@ def test_decoded_batches_are_dropped_within_a_budget(tmp_path):
     assert len(seen) == len(set(seen)) == 240
 
 
-class _Mallinfo(ctypes.Structure):
-    """struct mallinfo2 of glibc."""
-
-    _fields_ = [(name, ctypes.c_size_t) for name in (
-        "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
-        "fordblks", "keepcost")]  # fmt: skip
-
-
 def most_kept(kinds, folder):
     """The most that this process allocates for a mix of files of 12 batches of 1.5 MB each."""
     import pyarrow as pa
     from pyarrow import ipc, parquet
 
-    mallinfo = ctypes.CDLL(None).mallinfo2
-    mallinfo.restype = _Mallinfo
     options = ipc.IpcWriteOptions(compression="lz4")
 
     def allocated():
-        return mallinfo().uordblks + mallinfo().hblkhd + pa.total_allocated_bytes()
+        return allocated_bytes() + pa.total_allocated_bytes()
 
     table, data = pa.table({"n": np.arange(12_000), "text": ["abc" * 500] * 12_000}), []
     for i, kind in enumerate(kinds.split()):
@@ -259,7 +248,7 @@ def test_the_readers_of_a_loader_share_what_they_keep_decoded(kinds, tmp_path):
     """Half of 32 MB for them.  Beside them a thread has the batch that it decodes, and its pages.
     In a process of its own: others of this one allocate too."""
     pytest.importorskip("pyarrow")
-    if SANITIZED or not hasattr(ctypes.CDLL(None), "mallinfo2"):
+    if not COUNTS_BYTES:
         pytest.skip("the C library does not count what is allocated")
     script = """
 import sys
