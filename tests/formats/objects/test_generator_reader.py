@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -111,13 +112,14 @@ def test_with_decoders_behind():
 # ---- Order, ranks, resume -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("source", [INDEXED, STREAM], ids=["indexed", "stream"])
+@pytest.mark.parametrize("source", [Squares(300), lambda: islice(squares(), 300)],
+                         ids=["indexed", "stream"])  # fmt: skip
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_resume(source, shuffle):
     def blobs():
         return flow.GeneratorReader(
-            source, fields=FIELDS, batch_size=64, random_shuffle=shuffle,
-            shuffle_after_epoch=shuffle, seed=5, shuffle_buffer_size=100,
+            source, fields=FIELDS, batch_size=19, random_shuffle=shuffle,
+            shuffle_after_epoch=shuffle, seed=5, shuffle_buffer_size=30,
         )  # fmt: skip
 
     with flow.DataLoader(*blobs()) as loader:
