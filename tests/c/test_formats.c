@@ -422,7 +422,7 @@ static void probe_all(const uint8_t *head, int64_t size)
 static void test_probes_with_any_bytes(void)
 {
     static uint8_t head[PFD_PROBE_BYTES];
-    for (int round = 0; round < 20000; round++) {
+    for (int round = 0; round < 6000; round++) {
         int64_t size = make_head((int)draw(18), head);
         for (uint64_t flips = draw(4); flips > 0; flips--)
             head[draw((uint64_t)size)] = (uint8_t)draw(256);

@@ -220,7 +220,7 @@ static void *check_all(void *step)
 #ifdef __SANITIZE_THREAD__ /* one thread reads all: few regions show as much of it */
 enum { usual_step = 20 };
 #else
-enum { usual_step = 5 };
+enum { usual_step = 7 };
 #endif
 
 /* On a separate thread, whose workspace ends with it.  An argument is the distance between the

@@ -67,7 +67,7 @@ static void test_every_small_size(void)
                                           {1500, 2, 2000}, {1, 1, 200},   {1, 7, 200},
                                           {3, 1, 200},     {50, 100, 200}};
     for (size_t s = 0; s < sizeof settings / sizeof *settings; s++)
-        for (int64_t n = 0; n <= settings[s][2]; n++)
+        for (int64_t n = 0; n <= settings[s][2]; n += n < 300 ? 1 : 7)
             CHECK(is_bijection((uint64_t)n % 5, n, settings[s][0], settings[s][1]));
 }
 
@@ -133,7 +133,7 @@ static void test_calls_are_independent(void)
  */
 
 /* Windows at both ends, around the last block and here and there: they tile the positions, no two
- * have a block in common, and those at the ends and every third are permutations of their
+ * have a block in common, and those at the ends and every sixth are permutations of their
  * blocks. */
 static void test_large(int64_t n, int64_t block_size, int64_t window)
 {
@@ -156,17 +156,17 @@ static void test_large(int64_t n, int64_t block_size, int64_t window)
         if (!is_new) continue;
         begins[num_begins++] = span.begin;
         int64_t records = 0;
+        qsort(blocks, (size_t)count, sizeof *blocks, compare); /* by their first members */
         for (int64_t i = 0; i < count; i++) {
             ok &= blocks[i].begin % block_size == 0 && blocks[i].end <= n;
             firsts[num_firsts++] = blocks[i].begin;
             for (int64_t k = blocks[i].begin; k < blocks[i].end; k++) expected[records++] = k;
         }
         ok &= records == span.end - span.begin;
-        if (s > 2 && s % 3) continue; /* sorting takes most of the time of this test */
+        if (s > 2 && s % 6) continue; /* sorting takes most of the time of this test */
         for (int64_t i = 0; i < records; i++) mapped[i] = span.begin + i;
         pfd_window_order_map(&order, mapped, records, mapped);
         qsort(mapped, (size_t)records, sizeof *mapped, compare);
-        qsort(expected, (size_t)records, sizeof *expected, compare);
         ok &= !memcmp(mapped, expected, (size_t)records * sizeof *mapped);
     }
     qsort(firsts, (size_t)num_firsts, sizeof *firsts, compare);

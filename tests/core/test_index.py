@@ -87,7 +87,7 @@ def test_long_and_short_lines_in_files_of_many_pieces(tmp_path, attrs):
     numbers, parts = [], []
     for part in range(3):
         text = []
-        for _ in range(4000):
+        for _ in range(1500):
             blanks = " " * (chance.choice([0, 0, 0, 1, 70, 5000]))
             if chance.random() < 0.001:
                 blanks = " " * 1_200_000

@@ -42,10 +42,16 @@ def refused(path: Path, blob: str) -> tuple[int, str]:
     return int(grown) // 1024, said
 
 
+def packed(before: bytes, byte: bytes, size: int, after: bytes = b"") -> bytes:
+    """Members of gzip: so many bytes of one kind, in pieces of 5 MiB, between others."""
+    piece = gzip.compress(byte * (5 * MIB), 1)
+    return gzip.compress(before) + piece * (size // (5 * MIB)) + gzip.compress(after)
+
+
 def zeros(folder: Path, size: int) -> Path:
     """A compressed text file: lines, one of which is of this size."""
     path = folder / "a.txt.gz"
-    path.write_bytes(gzip.compress(b"1\n2\n" + b"0" * size + b"\n3\n", 1))
+    path.write_bytes(packed(b"1\n2\n", b"0", size, b"\n3\n"))
     return path
 
 
@@ -67,7 +73,7 @@ def test_a_record_without_an_end_in_a_compressed_file(tmp_path: Path, reader: st
     size = 120 * MIB
     if reader.startswith("OFRecord"):
         path = tmp_path / "a.txt.gz"
-        path.write_bytes(gzip.compress(size.to_bytes(8, "little") + bytes(size), 1))
+        path.write_bytes(packed(size.to_bytes(8, "little"), b"\0", size))
     else:
         path = zeros(tmp_path, size)
     grown, said = refused(path, f"flow.{reader}")

@@ -163,9 +163,9 @@ def test_changes_of_rand_augment_follow_each_other():
         for other, out in outcomes(image, strengths, [15]).items():
             both[f"{key[0]} {other[0]}", 0, (key[2], other[2])] = out
     found = load(flow.RandAugment(seeded(np.stack([row] * 50)), num_ops=2, magnitude=15))
+    expected = np.stack([*both.values()])
     for image in found:
-        least = min((image != out).any(2).mean() for out in both.values())
-        assert least < 0.02
+        assert (image != expected).any(3).mean((1, 2)).min() < 0.02
     none = flow.RandAugment(seeded(row[None]), num_ops=0)
     assert (load(none)[0] == row).all()
 
@@ -213,7 +213,7 @@ def erased_parts(found, rows):
 
 @pytest.mark.slow
 def test_random_erasing():
-    count, height, width = 1500, 32, 48
+    count, height, width = 700, 32, 48
     rows = np.full((count, 3, height, width), 7, np.float32)
     found = load(flow.RandomErasing(seeded(rows, batch_size=100), fill=[1, 2, 3]))
     parts = erased_parts(found, rows)

@@ -177,7 +177,7 @@ def test_random_resized_crop(rule):
 def test_areas_and_ratios_of_windows():
     """Where each window fits: uniform areas, and ratios with uniform logarithm."""
     draws = Draws(0, "any")
-    count = 4000
+    count = 1000
     found = np.array([window(i, draws, (1000, 1000), (0.1, 0.5)) for i in range(count)], float)
     area = found[:, 2] * found[:, 3] / 1e6
     ratio = np.log(found[:, 3] / found[:, 2]) / np.log(4 / 3)

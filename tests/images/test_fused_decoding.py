@@ -209,6 +209,6 @@ def test_few_images_are_in_memory_at_once(op):
     """Files of 2 KB of 3 MB of pixels, fused and not: a thread needs the memory of four."""
     content = saved(np.zeros((1000, 1000, 3), np.uint8), "png")
     assert len(content) < 5000
-    count = 4 if SANITIZED else 64  # more than the budget holds
+    count = 4 if SANITIZED else 20  # more than the budget holds
     small = op(flow.ImageDecoder(bytes_of([content] * count)), size=(2, 2))
     assert load(small, memory_budget=24_000_000).shape == (count, 2, 2, 3)

@@ -22,11 +22,11 @@ OUT_SIZES = [(1, 1), (1, 5), (2, 2), (3, 1), (7, 9), (8, 8), (16, 30), (33, 17),
 def test_equals_pillow(interpolation):
     for channels in (None, 2, 3, 4):
         rows = random_images(SIZES[::3] if SANITIZED else SIZES, channels, seed=channels or 1)
-        for out_size in OUT_SIZES if channels == 3 else OUT_SIZES[::3]:
-            out = flow.Resize(image_blob(rows), size=out_size, interpolation=interpolation)
+        blob, out_sizes = image_blob(rows), OUT_SIZES if channels == 3 else OUT_SIZES[::3]
+        made = [flow.Resize(blob, size=one, interpolation=interpolation) for one in out_sizes]
+        for out, out_size, found in zip(made, out_sizes, load(*made), strict=True):
             assert out.shape == (len(rows), *out_size, *rows[0].shape[2:])
-            expected = [pillow(row, out_size, interpolation) for row in rows]
-            same(load(out), np.stack(expected))
+            same(found, np.stack([pillow(row, out_size, interpolation) for row in rows]))
 
 
 # ---- Sums over pixels ----------------------------------------------------------------------------
@@ -87,8 +87,9 @@ def test_equals_sums_in_numpy(attrs, weights, round_between, bound):
     differences = []
     for channels in (None, 2, 3, 4):
         rows = random_images(SIZES, channels, seed=channels or 1)
-        for out_size in OUT_SIZES if channels == 3 else OUT_SIZES[1::3]:
-            found = load(flow.Resize(image_blob(rows), size=out_size, **attrs))
+        blob, out_sizes = image_blob(rows), OUT_SIZES if channels == 3 else OUT_SIZES[1::3]
+        made = [flow.Resize(blob, size=one, **attrs) for one in out_sizes]
+        for out_size, found in zip(out_sizes, load(*made), strict=True):
             for row, image in zip(rows, found, strict=True):
                 exact = summed(row, out_size, weights, round_between)
                 differences.append(np.abs(exact - image).ravel())

@@ -40,12 +40,14 @@ def close(found, expected, interpolation):
 @pytest.mark.parametrize("interpolation", PILLOW)
 @pytest.mark.parametrize("expand", [False, True])
 def test_rotate(interpolation, expand):
+    angles = (0, 90, 13.7, 271.9) if SANITIZED else ANGLES
     for channels in (None, 1, 3, 4):
         rows = random_images(SIZES, channels)
-        for angle in (0, 90, 13.7, 271.9) if SANITIZED else ANGLES:
-            out = flow.Rotate(image_blob(rows), degrees=angle, expand=expand,
-                              interpolation=interpolation, fill=FILL[: channels or 1])  # fmt: skip
-            for row, found in zip(rows, load(out), strict=True):
+        blob = image_blob(rows)
+        turned = [flow.Rotate(blob, degrees=angle, expand=expand, interpolation=interpolation,
+                              fill=FILL[: channels or 1]) for angle in angles]  # fmt: skip
+        for angle, images in zip(angles, load(*turned), strict=True):
+            for row, found in zip(rows, images, strict=True):
                 close(found, filled(row, lambda plane, fill, angle=angle: plane.rotate(
                     angle, PILLOW[interpolation], expand=expand, fillcolor=fill
                 )), interpolation)  # fmt: skip
@@ -53,10 +55,11 @@ def test_rotate(interpolation, expand):
 
 def test_quarter_turns_are_exact():
     rows = random_images([(5, 5), (12, 12)])
-    for interpolation in PILLOW:
-        for turns in range(-3, 5):
-            out = flow.Rotate(image_blob(rows), degrees=90 * turns, interpolation=interpolation)
-            same(load(out), [np.rot90(row, turns) for row in rows])
+    ways = [(interpolation, turns) for interpolation in PILLOW for turns in range(-3, 5)]
+    blob = image_blob(rows)
+    turned = [flow.Rotate(blob, degrees=90 * turns, interpolation=by) for by, turns in ways]
+    for (_, turns), found in zip(ways, load(*turned), strict=True):
+        same(found, [np.rot90(row, turns) for row in rows])
     tall = random_images([(5, 8), (2, 7)])
     out = load(flow.Rotate(image_blob(tall), degrees=90, expand=True))
     same(out, [np.rot90(row) for row in tall])
@@ -64,13 +67,14 @@ def test_quarter_turns_are_exact():
 
 @pytest.mark.slow
 def test_random_rotation():
-    rows = random_images(SIZES * 3)
+    rows = random_images(SIZES)
     draws = Draws(5, "RandomRotation")
     for degrees, low, high in [([30], -30, 30), ([-170, 11.5], -170, 11.5), ([7, 7], 7, 7)]:
         for expand in (False, True):
             out = flow.RandomRotation(image_blob(rows, seed=5), degrees=degrees, expand=expand)
-            assert (out.shape[1] is None) and load(out)[0].dtype == np.uint8
-            for i, (row, found) in enumerate(zip(rows, load(out), strict=True)):
+            images = load(out)
+            assert (out.shape[1] is None) and images[0].dtype == np.uint8
+            for i, (row, found) in enumerate(zip(rows, images, strict=True)):
                 angle = draws.uniform(i, 0, low, high)
                 turned = flow.Rotate(blob_of(row[None]), degrees=angle, expand=expand)
                 same(found, load(turned)[0])

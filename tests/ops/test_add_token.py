@@ -23,8 +23,9 @@ def test_tokens_are_those_of_mindspore():
 def test_ragged_rows_of_each_dtype(dtype):
     rows, one = ragged(dtype), np.ones(1, dtype)
     blob = blob_of(rows, [-1], batch_size=100)
-    for begin in (True, False):
-        found = load(flow.AddToken(blob, token=1, begin=begin), num_threads=3)
+    begins = (True, False)
+    added = [flow.AddToken(blob, token=1, begin=begin) for begin in begins]
+    for begin, found in zip(begins, load(*added, num_threads=3), strict=True):
         joined = [np.concatenate([one, row] if begin else [row, one]) for row in rows]
         assert [row.tobytes() for row in found] == [row.tobytes() for row in joined]
 

@@ -10,11 +10,11 @@ from support.decoder_rows import ALL_DTYPES, blob_of, load, same
 from support.files import lines, rows, write_parts
 
 
-def columns(*shapes, dtype="float64", count=2000):
+def columns(*shapes, dtype="float64", count=400):
     """Blobs of one reader, and their arrays."""
     chance = np.random.default_rng(0)
     arrays = [chance.integers(-100, 100, (count, *shape)).astype(dtype) for shape in shapes]
-    return arrays, [blob_of(array, batch_size=600) for array in arrays]
+    return arrays, [blob_of(array, batch_size=120) for array in arrays]
 
 
 def test_two_columns_become_one(tmp_path):
@@ -27,11 +27,15 @@ def test_two_columns_become_one(tmp_path):
 @pytest.mark.parametrize("dtype", ALL_DTYPES, ids=lambda d: d.name)
 def test_numbers_and_vectors(dtype):
     arrays, blobs = columns((), (3,), (), (0,), dtype=dtype)
-    expected = np.concatenate([array.reshape(2000, -1) for array in arrays], 1)
-    same(load(flow.Concat(*blobs), num_threads=3), expected)
-    same(load(flow.Concat(blobs[0], blobs[2], axis=-1)), expected[:, [0, 4]])
-    same(load(flow.Concat(blobs[0])), arrays[0][:, None])
-    same(load(flow.Concat(blobs)), expected)  # a list of blobs, as other ops return them
+    expected = np.concatenate([array.reshape(400, -1) for array in arrays], 1)
+    whole, two, one, listed = load(
+        flow.Concat(*blobs), flow.Concat(blobs[0], blobs[2], axis=-1), flow.Concat(blobs[0]),
+        flow.Concat(blobs), num_threads=3,
+    )  # fmt: skip
+    same(whole, expected)
+    same(two, expected[:, [0, 4]])
+    same(one, arrays[0][:, None])
+    same(listed, expected)  # a list of blobs, as other ops return them
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, -1, -3])
@@ -46,13 +50,13 @@ def test_dimensions(axis):
 
 def test_ragged_rows():
     chance = np.random.default_rng(0)
-    first, second = ([chance.normal(size=(int(chance.integers(0, 5)), 3)) for _ in range(1500)]
+    first, second = ([chance.normal(size=(int(chance.integers(0, 5)), 3)) for _ in range(300)]
                      for _ in range(2))  # fmt: skip
-    fixed = chance.normal(size=(1500, 2, 3))
-    blobs = [blob_of(one, [-1, 3], batch_size=400) for one in (first, second)]
-    blobs.append(blob_of(fixed, batch_size=400))
+    fixed = chance.normal(size=(300, 2, 3))
+    blobs = [blob_of(one, [-1, 3], batch_size=80) for one in (first, second)]
+    blobs.append(blob_of(fixed, batch_size=80))
     joined = flow.Concat(*blobs)
-    assert joined.shape == (400, None, 3)
+    assert joined.shape == (80, None, 3)
     same(load(joined, num_threads=3),
          [np.concatenate(three) for three in zip(first, second, fixed, strict=True)])  # fmt: skip
 

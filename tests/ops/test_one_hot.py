@@ -12,26 +12,27 @@ INTEGERS = [d for d in ALL_DTYPES if d.kind in "iu"]
 
 
 @pytest.mark.parametrize("source", INTEGERS, ids=lambda d: d.name)
-@pytest.mark.parametrize("target", ALL_DTYPES, ids=lambda d: d.name)
-def test_numbers(source, target):
+def test_numbers(source):
     labels = np.random.default_rng(0).integers(0, 10, 300).astype(source)
-    found = load(flow.OneHot(blob_of(labels, batch_size=64), depth=10, dtype=target))
-    same(found, np.eye(10, dtype=target)[labels.astype(int)])
+    blob = blob_of(labels, batch_size=64)
+    found = load(*(flow.OneHot(blob, depth=10, dtype=target) for target in ALL_DTYPES))
+    for target, of_target in zip(ALL_DTYPES, found, strict=True):
+        same(of_target, np.eye(10, dtype=target)[labels.astype(int)])
 
 
 def test_values_and_shapes():
-    labels = np.random.default_rng(0).integers(0, 4, (3000, 2, 3))
-    blob = flow.OneHot(blob_of(labels, batch_size=800), depth=4, on_value=0.9, off_value=-0.1)
-    assert (blob.shape, blob.dtype) == ((800, 2, 3, 4), np.float32)
+    labels = np.random.default_rng(0).integers(0, 4, (600, 2, 3))
+    blob = flow.OneHot(blob_of(labels, batch_size=160), depth=4, on_value=0.9, off_value=-0.1)
+    assert (blob.shape, blob.dtype) == ((160, 2, 3, 4), np.float32)
     expected = np.where(np.eye(4, dtype=bool)[labels], np.float32(0.9), np.float32(-0.1))
     same(load(blob, num_threads=3), expected)
 
 
 def test_ragged_rows():
     chance = np.random.default_rng(0)
-    rows = [chance.integers(0, 5, int(chance.integers(0, 7))) for _ in range(2000)]
-    blob = flow.OneHot(blob_of(rows, [-1], batch_size=300), depth=5, dtype="int8")
-    assert blob.shape == (300, None, 5)
+    rows = [chance.integers(0, 5, int(chance.integers(0, 7))) for _ in range(400)]
+    blob = flow.OneHot(blob_of(rows, [-1], batch_size=60), depth=5, dtype="int8")
+    assert blob.shape == (60, None, 5)
     same(load(blob), [np.eye(5, dtype=np.int8)[row] for row in rows])
 
 

@@ -26,9 +26,9 @@ def padded(rows, shape, value, dtype):
 @pytest.mark.parametrize("length", [0, 4, 9, 12])
 def test_one_dimension(dtype, length):
     rows, value = ragged(dtype), 1 if dtype == bool else 77
-    blob = flow.Pad(blob_of(rows, [-1], batch_size=600), shape=[length], value=value,
+    blob = flow.Pad(blob_of(rows, [-1], batch_size=200), shape=[length], value=value,
                     on_longer="truncate", with_mask=True, with_length=True)  # fmt: skip
-    assert [one.shape for one in blob] == [(600, length), (600, length), (600,)]
+    assert [one.shape for one in blob] == [(200, length), (200, length), (200,)]
     out, mask, lengths = load(*blob, num_threads=3)
     expected, masks, sizes = padded(rows, (length,), value, dtype)
     same(out, expected)
@@ -39,8 +39,8 @@ def test_one_dimension(dtype, length):
 @pytest.mark.parametrize("shape", [(5, 3), (4, 6), (7, 0), (1, 1)])
 def test_two_dimensions_that_vary(shape):
     chance = np.random.default_rng(0)
-    rows = [chance.normal(size=chance.integers(0, 6, 2)) for _ in range(900)]
-    blobs = flow.Pad(blob_of(rows, [-1, -1], batch_size=100), shape=shape, value=-0.5,
+    rows = [chance.normal(size=chance.integers(0, 6, 2)) for _ in range(300)]
+    blobs = flow.Pad(blob_of(rows, [-1, -1], batch_size=40), shape=shape, value=-0.5,
                      on_longer="truncate", with_mask=True, with_length=True)  # fmt: skip
     out, mask, lengths = load(*blobs)
     expected, masks, sizes = padded(rows, shape, -0.5, np.float64)

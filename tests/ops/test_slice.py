@@ -37,35 +37,44 @@ def test_as_python_cuts(step):
 
 @pytest.mark.parametrize("dtype", ALL_DTYPES, ids=lambda d: d.name)
 def test_several_dimensions(dtype):
-    rows = np.random.default_rng(0).integers(-100, 100, (3000, 4, 5, 3)).astype(dtype)
-    blob = blob_of(rows, batch_size=500)
-    cut = flow.Slice(blob, start=[1, -2], stop=[3, sys.maxsize])
-    assert cut.shape == (500, 2, 2, 3)
-    same(load(cut, num_threads=3), rows[:, 1:3, -2:])
-    same(load(flow.Slice(blob, start=[0], stop=[2], axes=[-1])), rows[..., 0:2])
-    same(load(flow.Slice(blob, start=[3, 4], stop=[0, 1], step=[-1, -2], axes=[0, 1])),
-         rows[:, 3:0:-1, 4:1:-2])  # fmt: skip
-    same(load(flow.Slice(blob, start=[2, 1], axes=[2, 1])), rows[:, :, 1:, 2:])
-    same(load(flow.Slice(blob, step=[-1])), rows[:, ::-1])
+    rows = np.random.default_rng(0).integers(-100, 100, (600, 4, 5, 3)).astype(dtype)
+    blob = blob_of(rows, batch_size=100)
+    cuts = (
+        ({"start": [1, -2], "stop": [3, sys.maxsize]}, rows[:, 1:3, -2:]),
+        ({"start": [0], "stop": [2], "axes": [-1]}, rows[..., 0:2]),
+        ({"start": [3, 4], "stop": [0, 1], "step": [-1, -2], "axes": [0, 1]},
+         rows[:, 3:0:-1, 4:1:-2]),
+        ({"start": [2, 1], "axes": [2, 1]}, rows[:, :, 1:, 2:]),
+        ({"step": [-1]}, rows[:, ::-1]),
+    )  # fmt: skip
+    blobs = [flow.Slice(blob, **attrs) for attrs, _ in cuts]
+    assert blobs[0].shape == (100, 2, 2, 3)
+    for (_, expected), found in zip(cuts, load(*blobs, num_threads=3), strict=True):
+        same(found, expected)
 
 
 def test_ragged_rows():
     rows = ragged("float32", tail=(4,))
-    blob = blob_of(rows, [-1, 4], batch_size=600)
-    first = flow.Slice(blob, stop=[3])
-    assert first.shape == (600, None, 4)
-    same(load(first, num_threads=3), [row[:3] for row in rows])
-    same(load(flow.Slice(blob, start=[1], stop=[3], axes=[1])), [row[:, 1:3] for row in rows])
-    same(load(flow.Slice(blob, start=[-2, 0], step=[1, 2])), [row[-2:, ::2] for row in rows])
-    same(load(flow.Slice(blob, step=[-1])), [row[::-1] for row in rows])
+    blob = blob_of(rows, [-1, 4], batch_size=100)
+    attrs = ({"stop": [3]}, {"start": [1], "stop": [3], "axes": [1]},
+             {"start": [-2, 0], "step": [1, 2]}, {"step": [-1]})  # fmt: skip
+    blobs = [flow.Slice(blob, **one) for one in attrs]
+    assert blobs[0].shape == (100, None, 4)
+    for index, found in zip(
+        (np.s_[:3], np.s_[:, 1:3], np.s_[-2:, ::2], np.s_[::-1]),
+        load(*blobs, num_threads=3), strict=True,
+    ):  # fmt: skip
+        same(found, [row[index] for row in rows])
 
 
 def test_two_dimensions_that_vary():
     chance = np.random.default_rng(0)
-    rows = [chance.normal(size=chance.integers(0, 6, 2)) for _ in range(800)]
-    blob = blob_of(rows, [-1, -1], batch_size=100)
-    same(load(flow.Slice(blob, start=[1, 1], stop=[4, 3])), [row[1:4, 1:3] for row in rows])
-    same(load(flow.Slice(blob, stop=[2], axes=[-1])), [row[:, :2] for row in rows])
+    rows = [chance.normal(size=chance.integers(0, 6, 2)) for _ in range(300)]
+    blob = blob_of(rows, [-1, -1], batch_size=40)
+    both, last = load(flow.Slice(blob, start=[1, 1], stop=[4, 3]),
+                      flow.Slice(blob, stop=[2], axes=[-1]))  # fmt: skip
+    same(both, [row[1:4, 1:3] for row in rows])
+    same(last, [row[:, :2] for row in rows])
 
 
 def test_attrs():

@@ -17,7 +17,7 @@ from pyflowdata.pyops import tokens
 tokenizers = pytest.importorskip("tokenizers", reason="the package tokenizers is not here")
 
 KINDS = ("BPE", "WordPiece", "Unigram")
-TEXTS = [*texts(300, seed=1), "", " ", "new\nline"]
+TEXTS = [*texts(120, seed=1), "", " ", "new\nline"]
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -46,7 +46,7 @@ def saved(plain, tmp_path):
 
 def column(data, *names):
     """The rows of fields, in order, as lists."""
-    batch = data.batch(64)
+    batch = data.batch(32)
     with flow.DataLoader([batch[name] for name in names], num_threads=3) as loader:
         batches = [*loader]
     columns = ([row.tolist() for one in part for row in one] for part in zip(*batches, strict=True))
@@ -102,7 +102,7 @@ def test_offsets_in_bytes_cut_the_bytes_of_the_text(bpe):
 def test_texts_are_cut_as_tokenizers_does(plain, side):
     cut = tokenizers.Tokenizer.from_str(plain.to_str())
     cut.enable_truncation(10, direction=side)
-    few = TEXTS[-40:]  # the package is slow where it cuts pairs
+    few = TEXTS[-20:]  # the package is slow where it cuts pairs
     options = {"tokenizer": plain, "max_length": 10, "side": side}
     found = flow.Tokenize(TEXTS, **options)
     assert [one.tolist() for one in found] == [one.ids for one in cut.encode_batch(TEXTS)]

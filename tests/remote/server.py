@@ -99,6 +99,17 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True  # else a body waits 40 ms for the answer to its head
     server: Server
 
+    def parse_request(self) -> bool:
+        """The parser that the base class has is one of mails, and takes longer than an answer."""
+        self.requestline = self.raw_requestline.decode("latin-1").rstrip()
+        self.command, self.path, self.request_version = self.requestline.split()
+        self.headers = {}
+        while (line := self.rfile.readline().decode("latin-1").strip()):
+            name, _, value = line.partition(":")
+            self.headers[name.title()] = value.strip()
+        self.close_connection = self.headers.get("Connection", "").lower() == "close"
+        return True
+
     def log_message(self, *_: object) -> None:
         pass
 

@@ -76,7 +76,8 @@ def write_formats(folder):
     ]:  # fmt: skip
         with writer(folder / name) as out:
             out.write_batch(columns)
-    (folder / "a.jsonl").write_text("".join(f'{{"y": {y}}}\n' for y in range(90_000)))
+    text = "of lines, of which several blocks take fewer " * 9
+    (folder / "a.jsonl").write_text("".join(f'{{"y": {y}, "z": "{text}"}}\n' for y in range(rows)))
     (folder / "a.jsonl.gz").write_bytes(gzip.compress((folder / "a.jsonl").read_bytes(), 1))
     fixture = ROOT / "tests/fixtures/flatbuffers/features.onerec"
     (folder / "a.onerec").write_bytes(fixture.read_bytes())
@@ -558,7 +559,7 @@ def test_a_store_that_goes_away_is_told_after_one_time_whatever_waits_for_it(
 ):
     monkeypatch.setattr(client, "_LOOK_PAUSES", (0.1, 0.4, 1.5))
     monkeypatch.setattr(client, "_FETCH_PAUSES", (0.1, 0.4, 1.5))
-    files, given_up, give_up = {f"{i}.png": png(i) for i in range(1000)}, [], client._failed
+    files, given_up, give_up = {f"{i}.png": png(i) for i in range(160)}, [], client._failed
 
     def noting(*given):
         given_up.append(client.retries)
@@ -567,7 +568,7 @@ def test_a_store_that_goes_away_is_told_after_one_time_whatever_waits_for_it(
     monkeypatch.setattr(client, "_failed", noting)
     with serving(files) as server:
         data = named_images(server, tmp_path, files)
-        with flow.DataLoader(data.batch(64), num_threads=num_threads, prefetch=4) as loader:
+        with flow.DataLoader(data.batch(16), num_threads=num_threads, prefetch=4) as loader:
             batches = iter(loader)
             next(batches)
             server.is_away = True
@@ -582,11 +583,12 @@ def test_a_store_that_goes_away_is_told_after_one_time_whatever_waits_for_it(
             assert client.retries <= given_up[0] + len(blocks._threads) + num_threads
             server.is_away = False
             found, last = 0, time.monotonic() + 60
-            while found <= 700 and time.monotonic() < last:
+            while found <= 60 and time.monotonic() < last:
                 with contextlib.suppress(flow.FileError):  # of tries before, for a second
                     for _, labels in batches:
                         found += len(labels)
-            assert found > 700
+                time.sleep(0.05)
+            assert found > 60
 
 
 def test_no_request_is_tried_again_for_a_loader_that_is_closed(monkeypatch):
@@ -817,8 +819,8 @@ def test_a_child_that_was_forked_after_a_request_is_told_so():
 
 
 def test_the_cache_keeps_its_budget_and_what_epochs_begin_with(cache):
-    data = numbers(32 * MB)
-    configure(cache_dir=cache, budget=24 * MB)
+    data = numbers(24 * MB)
+    configure(cache_dir=cache, budget=16 * MB)
     most = 0
 
     def look():
@@ -838,9 +840,9 @@ def test_the_cache_keeps_its_budget_and_what_epochs_begin_with(cache):
         stopped.set()
         watcher.join()
         fetched = sum(end - begin for _, begin, end in server.ranges.elements())
-    assert 12 * MB < most <= 24 * MB
-    # A cache that drops what was used least recently would fetch 128 MB, and more.
-    assert fetched < 122 * MB
+    assert 8 * MB < most <= 16 * MB
+    # A cache that drops what was used least recently would fetch 96 MB, and more.
+    assert fetched < 91 * MB
 
 
 def next_uses(cache):
@@ -909,8 +911,8 @@ def test_room_that_cannot_be_made_is_not_counted(cache, monkeypatch):
 
 def test_blocks_of_small_objects_count_as_what_they_have_on_disk(cache):
     """Each counted as 1 MiB, so that too few went."""
-    with serving({f"{i}.bin": numbers(20_000).tobytes() for i in range(300)}) as server:
-        blocks.warm([f"{server.url}/{i}.bin" for i in range(300)])
+    with serving({f"{i}.bin": numbers(20_000).tobytes() for i in range(100)}) as server:
+        blocks.warm([f"{server.url}/{i}.bin" for i in range(100)])
     before = flow.remote.cache_info().bytes
     blocks._cache.budget = before * 3 // 4
     blocks._cache._keep_budget()
@@ -1024,14 +1026,15 @@ def test_a_pattern_stands_for_files_first_and_then_for_folders(tmp_path, monkeyp
         flow.DataLoader(flow.CSVReader(files="d/**/x", **columns))
 
 
-def test_options_are_checked(tmp_path):
+def test_options_are_checked(tmp_path, monkeypatch):
     with pytest.raises(flow.InvalidArgumentError, match="at least 16MiB"):
         configure(budget="1MB")
     with pytest.raises(flow.InvalidArgumentError, match="50GB"):
         configure(budget="much")
     with pytest.raises(TypeError, match="no argument 'cachedir'; did you mean 'cache_dir'"):
         configure(cachedir=tmp_path)
-    retries = flow.remote.cache_info().retries
+    tried, as_error = [], client._as_error  # earlier tests may have left others, which go on
+    monkeypatch.setattr(client, "_as_error", lambda *of: tried.append(of[1]) or as_error(*of))
     for options, said in (
         ({"regionn": "x"}, "'regionn' is not valid"), ({"region": 3}, "'int'"),
         ({"client_options": {"timeout": "x"}}, 'parse "x"'),
@@ -1039,7 +1042,7 @@ def test_options_are_checked(tmp_path):
         configure(options={"s3://b": options})
         with pytest.raises(flow.InvalidArgumentError, match=f"s3://b/: no client.*{said}.*options"):
             flow.open("s3://b/*.csv")
-    assert flow.remote.cache_info().retries == retries
+    assert sum(url.startswith("s3://b") for url in tried) == 3
     configure(requests=4, options={})
     info = flow.remote.cache_info()
     assert (info.folder, info.budget) == (str(tmp_path / "cache"), 1000**3)
@@ -1120,12 +1123,12 @@ def test_reports_know_a_slow_line_slow_answers_and_a_small_cache(cache):
         server.latency = 0.6
         answers = verdict_of(raw(f"{server.url}/b.bin"))
     configure(cache_dir=cache, budget=16 * MB)
-    with serving({"c.bin": numbers(40 * MB).tobytes()}) as server:
+    with serving({"c.bin": numbers(24 * MB).tobytes()}) as server:
         small = verdict_of(raw(f"{server.url}/c.bin"), epochs=3)
     assert [one.cause for one in (line, answers, small)] == [
         "network", "requests", "cache-too-small"
     ]  # fmt: skip
     assert answers.evidence["answer_seconds"] >= 0.6
     assert line.evidence["missing_bytes"] == 0 and "the epoch is cold" in line.sentence
-    assert 40 * MB < small.evidence["enough_budget"] < 60 * MB
+    assert 24 * MB < small.evidence["enough_budget"] < 36 * MB
     assert 0.5 < line.evidence["fetched_per_used"] <= 1.1  # opening fetched some before

@@ -96,7 +96,7 @@ def same(found: Any, expected: Any) -> None:
         assert one.tobytes() == other.tobytes(), (one, other)
 
 
-def ragged(dtype, count=700, tail=(), most=9, seed=0) -> list[np.ndarray]:
+def ragged(dtype, count=250, tail=(), most=9, seed=0) -> list[np.ndarray]:
     """Rows of 0 to `most` elements and more dimensions behind, with numbers of all kinds."""
     chance = np.random.default_rng(seed)
     ends = chance.integers(0, most + 1, count).cumsum()

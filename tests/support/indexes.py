@@ -25,7 +25,7 @@ def index_of(data_dir, **attrs):
 
 
 def epoch(data_dir, **attrs):
-    return read(data_dir, 64, **attrs)
+    return read(data_dir, 500, **attrs)
 
 
 def stored(folder, suffix="*.index"):

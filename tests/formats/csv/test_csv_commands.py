@@ -91,21 +91,23 @@ def test_more_columns_than_outputs(here, table):
     assert "1 records whole, 1 damaged place" in here("verify", table(row + row[2:]))[1]
 
 
-LATE = "a,b,c,d,e\n" + "1,2,3,4,5\n" * 9000 + "1.5,,9223372036854775808,01234,-0\n"
+LATE = "a,b,c,d,e,f\n" + f"1,2,3,4,5,{'t' * 400}\n" * 300  # more than is looked at
+LATE += "1.5,,9223372036854775808,01234,-0,t\n"
 
 
 def test_later_rows_may_be_of_wider_types(here, table, tmp_path):
     path = table(LATE)
-    assert "9001 records whole, no damage" in here("verify", path)[1]
+    assert "301 records whole, no damage" in here("verify", path)[1]
     status, out, _ = here("stats", "--json", path)
     found = json.loads(out)["fields"]
     assert status == 0 and {name: one["type"] for name, one in found.items()} == {
         "a": "float64", "b": "float64", "c": "uint64", "d": "bytes", "e": "float64",
+        "f": "bytes",
     }  # fmt: skip
     assert found["b"]["nan"] == 1 and found["c"]["max"] == 2**63
-    status, out, _ = here("head", "--json", path, "-n", 9001)
+    status, out, _ = here("head", "--json", path, "-n", 301)
     assert status == 0 and json.loads(out.splitlines()[-1]) == {
-        "a": 1.5, "b": None, "c": 2**63, "d": "01234", "e": 0.0,
+        "a": 1.5, "b": None, "c": 2**63, "d": "01234", "e": 0.0, "f": "t",
     }  # fmt: skip
     convert(here, path, tmp_path / "d.npy", "--fields", "c")
     assert np.load(tmp_path / "d.npy")[-1] == 2**63
@@ -234,12 +236,12 @@ def test_stats_of_many_batches(here, table, monkeypatch):
         for a, b in ((one, other), (one.get("length", {}), other.get("length", {}))):
             assert a.pop("std", 0) == pytest.approx(b.pop("std", 0))  # rounded for each batch
     assert pieces == whole
-    assert whole["fields"]["a"]["mean"] == 9001.5 / 9001 and whole["records"] == 9001
+    assert whole["fields"]["a"]["mean"] == 301.5 / 301 and whole["records"] == 301
 
 
 # ---- The types of the first records, checked while all are read ---------------------------------
 
-FIRST = [f"{row},{row % 7}.5,{row},{'t' * 400}" for row in range(400)]  # more than is looked at
+FIRST = [f"{row},{row % 7}.5,{row},{'t' * 400}" for row in range(200)]  # more than is looked at
 
 
 def _convert_in_one_pass(here, monkeypatch, *arguments):
@@ -307,7 +309,7 @@ def test_numbers_that_float64_does_not_hold_far_behind(here, table, tmp_path, mo
         assert status == 1 and f"b has {late}, which float64 does not hold" in err
         assert not list(tmp_path.glob(".*")) and not (tmp_path / "b.npy").exists()
         found = json.loads(here("stats", "--json", path)[1])["fields"]["b"]
-        assert found["type"] == "float64" and found["count"] == 401
+        assert found["type"] == "float64" and found["count"] == 201
 
 
 def test_other_words_for_missing_values_are_text(here, table, tmp_path, monkeypatch):

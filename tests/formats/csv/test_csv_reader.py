@@ -417,7 +417,8 @@ def test_compressed_files_read_as_plain_ones(table, header: str, attrs: dict[str
     if "key" in header:
         columns = ["key:int32", "x", "name:bytes"]
     line_end = "\n" if attrs.get("multiline") else " "
-    text = header + "".join(f'{i},{i / 8},"a {i},{line_end}b"\n\n' for i in range(5000))
+    long = "b" * 60
+    text = header + "".join(f'{i},{i / 8},"a {i},{line_end}{long}"\n\n' for i in range(1500))
     plain = [table(text, "a.csv"), table(header + "1,2,3", "b.csv"), table(text, "c.csv")]
     packed = [table(gzip.compress(path.read_bytes()), f"{path.stem}.gz") for path in plain]
 
@@ -429,7 +430,7 @@ def test_compressed_files_read_as_plain_ones(table, header: str, attrs: dict[str
                 for i in range(3)]
 
     expected = epoch(plain)
-    assert len(expected[0]) == 10001 and epoch(packed) == expected
+    assert len(expected[0]) == 3001 and epoch(packed) == expected
     mixed = epoch(packed, shuffle="buffer", seed=1)
     assert mixed != expected and sorted(mixed[0]) == sorted(expected[0])
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support import stored
+from support.oracle import fewer
 
 import pyflowdata as flow
 
@@ -238,7 +239,7 @@ def random_object(rng: random.Random, depth: int = 0) -> str:
 
 def test_random_documents_read_as_by_pythons_json(lines) -> None:
     rng = random.Random(1)
-    given = [random_object(rng).encode() for _ in range(3000)]
+    given = [random_object(rng).encode() for _ in range(fewer(6000))]
     good = 0
     for line in given:
         try:
@@ -246,7 +247,7 @@ def test_random_documents_read_as_by_pythons_json(lines) -> None:
             good += 1
         except ValueError:
             pass
-    assert 1000 < good < 2900
+    assert len(given) / 3 < good < 0.97 * len(given)
     outcomes(lines(*given), given)
 
 

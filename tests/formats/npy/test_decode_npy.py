@@ -22,12 +22,12 @@ def saved(array, **options) -> bytes:
 @pytest.mark.parametrize("mark", "<>")
 @pytest.mark.parametrize("order", "CF")
 def test_arrays_of_one_shape(dtype, mark, order):
-    count = 260 if SANITIZED else 600
+    count = 200
     rows = np.random.default_rng(0).integers(-100, 100, (count, 2, 3, 2)).astype(dtype)
     other = dtype.newbyteorder(mark)
-    blob = bytes_of([saved(row.astype(other, order=order)) for row in rows], batch_size=250)
+    blob = bytes_of([saved(row.astype(other, order=order)) for row in rows], batch_size=80)
     decoded = flow.DecodeNpy(blob, dtype=dtype, shape=[2, 3, 2])
-    assert (decoded.shape, decoded.dtype) == ((250, 2, 3, 2), dtype)
+    assert (decoded.shape, decoded.dtype) == ((80, 2, 3, 2), dtype)
     same(load(decoded, num_threads=3), rows)
 
 
@@ -36,7 +36,7 @@ def test_arrays_of_one_shape(dtype, mark, order):
 def test_arrays_that_vary(version, order):
     rows = ragged("float32", tail=(4,))
     rows = [np.asarray(row, order=order) for row in rows]
-    blob = bytes_of([saved(row, version=version) for row in rows], batch_size=900)
+    blob = bytes_of([saved(row, version=version) for row in rows], batch_size=300)
     same(load(flow.DecodeNpy(blob, dtype="float32", shape=[-1, 4])), rows)
     same(load(flow.DecodeNpy(blob, dtype="float32", shape=[-1, -1])), rows)
 

@@ -14,7 +14,7 @@ from formats.objects.generator_sources import epochs, numbers
 
 
 def rows_of(samples, field, **attrs):
-    blob = flow.GeneratorReader(samples, fields=field, batch_size=len(samples), **attrs)
+    blob = flow.GeneratorReader(samples, fields=field, **{"batch_size": len(samples), **attrs})
     with flow.DataLoader(blob) as loader:
         return [row for batch in loader for row in batch]
 
@@ -42,12 +42,12 @@ MOST = {np.float16: 2**11, np.float32: 2**24, np.float64: 2**53}
 @pytest.mark.parametrize("dtype", MOST)
 def test_whole_numbers_in_floats(dtype):
     name, most = np.dtype(dtype).name, MOST[dtype]
-    for number in (0, most - 1, most, -most, 4 * most, 3 * most, -(2**15), True):
-        [row] = rows_of([number], f"x:{name}")
-        assert int(row) == number
-        for others in (0, 1.5):  # a list with a float is one of floats, for NumPy
-            [row] = rows_of([{"x": [others, number]}], f"x:{name}[2]")
-            assert row.tolist() == [others, number]
+    given = [0, most - 1, most, -most, 4 * most, 3 * most, -(2**15), True]
+    assert [int(row) for row in rows_of(given, f"x:{name}", batch_size=1)] == given
+    # A list with a float is one of floats, for NumPy.
+    pairs = [[others, number] for number in given for others in (0, 1.5)]
+    rows = rows_of([{"x": pair} for pair in pairs], f"x:{name}[2]", batch_size=1)
+    assert [row.tolist() for row in rows] == pairs
     for number in (most + 1, -most - 1, 4 * most + 1):
         says = "does not fit into the declared " + name
         check_damaged(f"x:{name}", 1, number, says)

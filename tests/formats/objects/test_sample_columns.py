@@ -42,7 +42,7 @@ def batches(source, fields, **options):
 
 
 def as_list(array):
-    rows = [(row.dtype, row.shape, row.tolist()) for row in array]
+    rows = [(row.dtype, row.shape, row.tobytes()) for row in array]
     return rows
 
 
@@ -71,12 +71,11 @@ SAMPLES = {
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-@pytest.mark.parametrize("kind", [Given, GivenMany])
-def test_samples_field_by_field_are_those_one_by_one(name, kind, monkeypatch):
+def test_samples_field_by_field_are_those_one_by_one(name, monkeypatch):
     fields, sample = SAMPLES[name]
-    found = batches(kind(sample), fields)
+    found, of_many = (batches(kind(sample), fields) for kind in (Given, GivenMany))
     monkeypatch.setattr(Samples, "_columns", lambda *_: None)
-    assert found == batches(Given(sample), fields)
+    assert found == of_many == batches(Given(sample), fields)
     assert sum(len(batch[0]) for batch in found) == 60
 
 
@@ -257,7 +256,9 @@ def test_a_failure_of_many_names_the_sample():
 def test_damaged_samples_among_many_are_left_out():
     source = GivenMany(failing(31, flow.CorruptDataError("half of it")))
     found = batches(source, ["x:int64"], shuffle=False, on_error="skip")
-    assert [row[2] for batch in found for row in batch[0]] == [i for i in range(60) if i != 31]
+    assert [np.frombuffer(row[2], np.int64)[0] for batch in found for row in batch[0]] == [
+        i for i in range(60) if i != 31
+    ]
 
 
 @pytest.mark.parametrize("kind", [ValueError, flow.CorruptDataError])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.oracle import fewer
 from support.paths import ROOT
 
 import pyflowdata as flow
@@ -109,8 +110,8 @@ def test_damaged_tables_never_lead_astray(tmp_path: Path) -> None:
     data, draw = FEATURES.read_bytes(), random.Random(4)
     features = ["dense:float32[2,3]", "ids:int64[?]", "matrix:int16[?,?]", "image:bytes"]
     size = 24 + int.from_bytes(data[12:16], "little")
-    unharmed = 0
-    for _ in range(250):
+    unharmed, count = 0, fewer(600)
+    for _ in range(count):
         changed = bytearray(data)
         at = draw.randrange(24, size)
         changed[at] = draw.choice((0, 255, changed[at] ^ 1 << draw.randrange(8)))
@@ -118,4 +119,4 @@ def test_damaged_tables_never_lead_astray(tmp_path: Path) -> None:
         found = decode(*features, path=tmp_path / "part-0", check_digest=False, on_error="skip")
         unharmed += len(found[0]) == 12
         assert len(found[0]) >= 11
-    assert 40 < unharmed < 246
+    assert count / 6 < unharmed < count * 0.98

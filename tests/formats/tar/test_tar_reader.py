@@ -239,7 +239,7 @@ def test_every_cut_is_noticed_but_between_files(tmp_path: Path, kind: str) -> No
     whole = read(path, ["txt", "cls:bytes="])
     with tarfile.open(path) as tar:
         ends = {info.offset for info in tar} | {len(data.rstrip(b"\0")) // BLOCK * BLOCK + BLOCK}
-    for size in [*range(1, len(data), 61), *ends]:
+    for size in [*range(1, len(data), 121), *ends]:
         path.write_bytes(data[:size])
         found = outcome(path, ["txt", "cls:bytes="])
         if isinstance(found, str):
