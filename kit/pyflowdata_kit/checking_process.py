@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import importlib
 import json
 import os
 import pickle
@@ -243,6 +244,7 @@ def _descriptor(child: _Child) -> str:
 
 
 def _list_groups(child: _Child) -> str:
+    before = {*sys.modules}
     said = _descriptor(child)
     try:
         files = child.check().kit.files()
@@ -267,6 +269,7 @@ def _list_groups(child: _Child) -> str:
         groups=names, not_for_it=not_for_it, op=node.op.name, files=files, origin=node.op.origin,
         job=_driver_job(node, whole_batches=child.job.spec.needs_whole_batches()),
         libraries=libraries_of(child.job.spec),
+        modules=[name for name in sys.modules if name not in before and name.startswith(_OWN)],
     )  # fmt: skip
     if too_slow:
         child.note(
@@ -282,6 +285,7 @@ def _list_groups(child: _Child) -> str:
     return said
 
 
+_OWN = "pyflowdata."
 _TOO_LARGE = "the sample has too many bytes for it"
 
 
@@ -309,6 +313,7 @@ def _not_quick(groups: Sequence[Group]) -> str:
 
 
 def _run_child(job: Job, group: str, pipe: int) -> int:
+    gc.freeze()  # this fork need not look through the objects of the other process
     child = _Child(job, pipe)
     own_children.adopt()
     try:
@@ -351,12 +356,14 @@ def run(job: Job, say: Callable[[Said], None]) -> None:
     begins = lambda group: say({"group": group, "starts": True})  # noqa: E731
     for group, said in run_groups(job, _run_child, begins):
         for one in said:
+            for name in one.pop("modules", ()):  # once here, not in the fork of every group
+                importlib.import_module(name)
             say({"group": group, **one})
 
 
 def begin(_content: bytes, _memory: SharedMemory, send: Send) -> Callable[[bytes], None]:
     """Does a pickled job, for pyflowdata.workers."""
-    gc.freeze()  # forks need not look through the objects that exist now
+    importlib.import_module("pyflowdata.insight.stalls")  # which each loader would import in a fork
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(0))  # and ends its forks
 

@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 enum { most_regions = 16384, most_released = 256, large = 1 << 20 };
+enum { most_pooled = 1024, most_pages = 64 };
 
 static pfd_guarded table[most_regions];
 static int32_t table_end; /* entries from here on were never used */
 static int32_t free_entries[most_regions], num_free;
 static int32_t released[most_released], num_released; /* the oldest region first */
-static int32_t pool[most_released], num_pooled; /* mapped regions of one page, to be used again */
+/* Mapped regions to be used again, by the number of their pages: the first + 1, others by `next`. */
+static int32_t pools[most_pages + 1], num_pooled;
 static _Atomic int64_t mapped_bytes;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -22,17 +24,20 @@ static int64_t round_up(int64_t value, int64_t unit)
     return (value + unit - 1) / unit * unit;
 }
 
-/* Takes an entry: a region of one page with its pages if `small`, else an entry without pages. */
-static int32_t take_entry(int32_t small)
+/* Takes an entry: a region with so many pages if one is pooled, else an entry without pages. */
+static int32_t take_entry(int64_t pages)
 {
     pthread_mutex_lock(&lock);
     int32_t entry = -1;
-    if (small && num_pooled > 0)
-        entry = pool[--num_pooled];
-    else if (num_free > 0)
+    if (pages <= most_pages && pools[pages] > 0) {
+        entry = pools[pages] - 1;
+        pools[pages] = table[entry].next + 1;
+        num_pooled--;
+    } else if (num_free > 0) {
         entry = free_entries[--num_free];
-    else if (table_end < most_regions)
+    } else if (table_end < most_regions) {
         entry = table_end++;
+    }
     pthread_mutex_unlock(&lock);
     return entry;
 }
@@ -50,16 +55,18 @@ static void unmap(int32_t region)
     free_entries[num_free++] = region;
 }
 
-/* With the lock held: puts a region of one page into the pool for reuse, and unmaps a larger one.
- */
+/* With the lock held: puts a region into its pool, and unmaps one of many pages. */
 static void recycle(int32_t region)
 {
-    if (num_pooled == most_released || table[region].page_bytes > sysconf(_SC_PAGESIZE)) {
+    int64_t pages = table[region].page_bytes / sysconf(_SC_PAGESIZE);
+    if (num_pooled == most_pooled || pages > most_pages) {
         unmap(region);
         return;
     }
     table[region].kind = 0;
-    pool[num_pooled++] = region;
+    table[region].next = pools[pages] - 1;
+    pools[pages] = region + 1;
+    num_pooled++;
 }
 
 static void give_back(int32_t region)
@@ -70,11 +77,10 @@ static void give_back(int32_t region)
     pthread_mutex_unlock(&lock);
 }
 
-static int32_t map_pages(pfd_guarded *entry, int64_t bytes, int64_t page)
+static int32_t map_pages(pfd_guarded *entry, int64_t pages, int64_t page)
 {
     if (!entry->map) {
-        if (bytes > INT64_MAX / 4) return 0;
-        entry->page_bytes = round_up(bytes > 0 ? bytes : 1, page);
+        entry->page_bytes = pages * page;
         entry->map_bytes = entry->page_bytes + 2 * page;
         void *map = mmap(NULL, (size_t)entry->map_bytes, PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -97,7 +103,9 @@ int32_t pfd_guard_make(int32_t kind, int64_t index, int64_t bytes, int64_t align
                        int32_t at_front, uint8_t fill)
 {
     const int64_t page = sysconf(_SC_PAGESIZE);
-    int32_t region = take_entry(bytes <= page);
+    if (bytes > INT64_MAX / 4) return -1;
+    const int64_t pages = bytes > page ? (bytes + page - 1) / page : 1;
+    int32_t region = take_entry(pages);
     if (region < 0) return -1;
     pfd_guarded *entry = &table[region];
     entry->bytes = bytes;
@@ -105,7 +113,7 @@ int32_t pfd_guard_make(int32_t kind, int64_t index, int64_t bytes, int64_t align
     entry->next = -1;
     entry->fill = fill;
     entry->released = 0;
-    if (!map_pages(entry, bytes, page)) {
+    if (!map_pages(entry, pages, page)) {
         give_back(region);
         return -1;
     }

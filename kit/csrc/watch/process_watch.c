@@ -454,9 +454,33 @@ static void locale_check(const pfd_kit_call *call)
 
 /* ---- All of them ----------------------------------------------------------------------------- */
 
+/* A look takes longer than a call of frame(), of which there is one for each record.  It comes after
+ * the first call of a function, then after so many more, and before another function's call. */
+enum { calls_of_a_look = 64 };
+static const char *_Atomic last_function;
+static _Atomic int32_t num_unlooked; /* the last calls, all of this function */
+
+static void look(const pfd_kit_call *call)
+{
+    atomic_store(&num_unlooked, 0);
+    signals_check(call);
+    settings_check(call);
+    environment_check(call);
+    random_check(call);
+}
+
+static void look_at_others(const pfd_kit_call *call)
+{
+    const char *function = atomic_load(&last_function);
+    if (atomic_load(&num_unlooked) > 0 && function != call->function)
+        look(&(pfd_kit_call){.run = call->run, .function = function});
+}
+
 void pfd_kit_process_begin(pfd_kit_run_state *run)
 {
     is_full = run->options->watch_state;
+    last_function = NULL;
+    num_unlooked = 0;
     signals_begin();
     settings_begin();
     environment_begin();
@@ -482,6 +506,7 @@ void pfd_kit_process_end(pfd_kit_run_state *run)
 
 void pfd_kit_process_enter(pfd_kit_call *call)
 {
+    look_at_others(call);
     call->num_locks = pfd_kit_locks_held();
     call->locale = uselocale((locale_t)0);
     (void)pthread_sigmask(SIG_SETMASK, NULL, &call->mask);
@@ -497,10 +522,10 @@ void pfd_kit_process_check(pfd_kit_call *call, pfd_status status)
     mask_check(call);
     locale_check(call);
     if (call->run->options->num_threads > 1) return;
-    signals_check(call);
-    settings_check(call);
-    environment_check(call);
-    random_check(call);
+    look_at_others(call);
+    int32_t is_again = atomic_exchange(&last_function, call->function) == call->function;
+    if (is_again && !is_full && atomic_fetch_add(&num_unlooked, 1) + 1 < calls_of_a_look) return;
+    look(call);
     if (!is_full) return;
     pfd_kit_calls_check(call);
     pfd_kit_descriptors_check(call);
