@@ -485,6 +485,7 @@ static pfd_status import_group(const parquet *self, const pfd_file *file, int64_
         out->bytes += one->imported.bytes + (int64_t)sizeof *one;
     }
     out->bytes += (int64_t)sizeof *out;
+    out->rows = rows;
     to->stream.release(&to->stream); /* now, as it takes the lock of Python */
     if (found != rows)
         return self->host->fail(err, PFD_CORRUPT_DATA,
@@ -526,8 +527,8 @@ static pfd_status decode(const void *ctx, pfd_scratch *scratch, pfd_arrow_decode
 /* The groups that a call holds: neighbours in a shuffled order are in any of a window. */
 enum { MOST_HELD = 16 };
 
-/* Of the groups that the rows of a call from `row` on need, or in sequence those after it, the first
- * one that is not there and that no thread decodes; -1: none. */
+/* The first group that is neither there nor decoded by a thread, of those that the rows of a call
+ * need from `row` on, or in sequence of those after it; -1: none. */
 static int64_t absent_group(const pfd_compute_args *args, int64_t row)
 {
     enum { MOST_AHEAD = 4 };
@@ -554,7 +555,7 @@ static void decode_others(const pfd_compute_args *args, int64_t row, int64_t num
         if (other < 0 || pfd_arrow_cache_hold(self->cache, self->host, other, decode, self,
                                               args->scratch, &made, &later) != PFD_OK)
             return;
-        pfd_arrow_cache_release(self->cache, made);
+        pfd_arrow_cache_release(self->cache, made, 0);
     }
 }
 
@@ -562,6 +563,7 @@ typedef struct holding {
     int64_t numbers[MOST_HELD]; /* -1: none */
     pfd_arrow_decoded *groups[MOST_HELD];
     int32_t is_passing[MOST_HELD]; /* rows of the group are copied */
+    int64_t read[MOST_HELD];       /* rows that were read */
     int64_t next;                  /* counts up; the place that the next group takes */
     uint32_t in_use; /* bits of places: their groups stay */
 } holding;
@@ -580,8 +582,9 @@ static pfd_status hold(const pfd_compute_args *args, holding *all, int64_t row, 
 {
     const parquet *self = args->source;
     int64_t i = *place = all->next++ % MOST_HELD;
-    pfd_arrow_cache_release(self->cache, all->groups[i]);
+    pfd_arrow_cache_release(self->cache, all->groups[i], all->read[i]);
     all->groups[i] = NULL;
+    all->read[i] = 0;
     all->numbers[i] = -1;
     decode_others(args, row, number);
     PFD_TRY(pfd_arrow_cache_hold(self->cache, self->host, number, decode, self, args->scratch,
@@ -597,6 +600,7 @@ typedef struct place {
     const decoded_group *from; /* NULL: it would take a place in use */
     const piece *piece;
     pfd_arrow_spot spot;
+    int64_t *read; /* rows of the group, to be counted */
 } place;
 
 static pfd_status find_place(const pfd_compute_args *args, holding *all, int64_t row, place *out,
@@ -614,6 +618,7 @@ static pfd_status find_place(const pfd_compute_args *args, holding *all, int64_t
     }
     int64_t index = ordinal - self->table.first[number];
     all->in_use |= (uint32_t)1 << i;
+    out->read = &all->read[i];
     out->from = all->groups[i]->data;
     out->piece = &out->from->pieces[index >> out->from->shift];
     out->spot = (pfd_arrow_spot){out->piece->space,
@@ -638,6 +643,7 @@ static pfd_status gather_rows(const pfd_compute_args *args, holding *all, pfd_ar
         if (status != PFD_OK && !like) return status; /* else again, when it is the first row */
         if (!at.from || (like && at.from->digest != like->digest)) break;
         like = at.from;
+        ++*at.read;
         spots[row->n] = at.spot;
         for (int64_t i = 0; at.spot.space.base && i < self->num_outputs; i++)
             pfd_arrow_column_prefetch(&like->columns[i], &at.spot.space, at.spot.index);
@@ -662,6 +668,7 @@ static pfd_status write_rows(const pfd_compute_args *args, holding *all, pfd_err
         row.index = at.spot.index;
         row.n = pfd_arrow_neighbours(args, row.row, args->records[row.row].ordinal - row.index +
                                                         at.piece->array.length);
+        *at.read += row.n;
         PFD_TRY(pfd_arrow_rows_write(at.from->columns, self->outputs, self->num_outputs, &row,
                                      err));
     }
@@ -672,11 +679,12 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const parquet *self = args->source;
     holding all;
-    for (int64_t i = 0; i < MOST_HELD; i++) all.numbers[i] = -1, all.groups[i] = NULL;
-    all.next = 0;
+    memset(&all, 0, sizeof all);
+    for (int64_t i = 0; i < MOST_HELD; i++) all.numbers[i] = -1;
     pfd_status status = write_rows(args, &all, err);
     pfd_scratch_rows_last(args->scratch); /* they are in lent groups, or were copied */
-    for (int64_t i = 0; i < MOST_HELD; i++) pfd_arrow_cache_release(self->cache, all.groups[i]);
+    for (int64_t i = 0; i < MOST_HELD; i++)
+        pfd_arrow_cache_release(self->cache, all.groups[i], all.read[i]);
     return status;
 }
 
@@ -704,12 +712,12 @@ const pfd_op pfd_op_parquet_reader = {
     PFD_READER(PFD_READS_FILES, outputs),
     .name = "ParquetReader",
     .doc = "Reads Parquet files in any order; the package pyarrow decodes their row groups in the "
-           "threads of the loader. The types are those of ArrowReader. The most recently used row "
-           "groups stay decoded in half of memory_budget, which all readers of a loader share. "
-           "shuffle='window' mixes the rows of shuffle_window row groups at a time, so that each "
-           "is decoded once in an epoch; a global shuffle decodes row groups again and again "
-           "unless all of them fit into memory: pyflowdata convert x.parquet x.arrow makes a file "
-           "with fast access to each row.",
+           "threads of the loader. The types are those of ArrowReader. As many row groups as fit "
+           "into half of memory_budget, which all readers of a loader share, stay decoded for the "
+           "next epoch. shuffle='window' mixes the rows of shuffle_window row groups at a time, so "
+           "that each is decoded once in an epoch; a global shuffle decodes row groups again and "
+           "again unless all of them fit into memory: pyflowdata convert x.parquet x.arrow makes a "
+           "file with fast access to each row.",
     PFD_OP_ATTRS(parquet_attrs, attrs),
     .outputs_attr = "columns",
     .same_without = pfd_always_same,

@@ -350,8 +350,10 @@ def test_shuffled_rows_of_files_with_other_types(tmp_path):
         assert sorted(found) == sorted(2 * list(range(300)))
 
 
-@pytest.mark.parametrize("order", [{}, dict(shuffle="window", shuffle_block_size=1,
-                                           shuffle_window=2)])  # fmt: skip
+WINDOW = dict(shuffle="window", shuffle_block_size=1, shuffle_window=2)
+
+
+@pytest.mark.parametrize("order", [{}, WINDOW])
 def test_threads_decode_other_groups_while_one_is_decoded(tmp_path, monkeypatch, order):
     """No thread waits for a group while it needs another one that nobody decodes: a thread stays
     in its first group until a second one is begun."""
@@ -413,20 +415,35 @@ def test_the_order_of_groups_in_lanes_is_the_models(tmp_path, sizes, shapes):
                 loader.close()
 
 
-def test_lanes_decode_each_group_once(tmp_path, decoded):
-    """The cache has room for 25 of 64 groups; the lanes read 8, which two of them may share."""
+@pytest.fixture
+def wide(tmp_path):
+    """A file of 64 groups, of which 25 fit into half of 16 MB."""
     sizes = np.random.default_rng(3).integers(80, 120, 64).tolist()
-    tables = [
+    return write(tmp_path / "a.parquet", *(
         one.append_column("pad", pa.FixedSizeListArray.from_arrays(np.zeros(400 * len(one)), 400))
         for one in numbered(*sizes)
-    ]
-    path = write(tmp_path / "a.parquet", *tables)
+    ))  # fmt: skip
+
+
+def test_lanes_decode_each_group_once(wide, decoded):
+    """The lanes read 8 groups, which two of them may share."""
     columns = ["i:int64", "pad:float64[400]"]
-    with flow.DataLoader(*lanes_of(path, 4, 2, columns=columns), prefetch=1,
+    with flow.DataLoader(*lanes_of(wide, 4, 2, columns=columns), prefetch=1,
                          memory_budget=16_000_000) as loader:  # fmt: skip
         for _ in zip(range(len(loader) - 4), loader, strict=False):
             pass  # and nothing is read for the next epoch
         assert set(decoded.values()) == {1} and len(decoded) == 64
+
+
+@pytest.mark.parametrize("order", [{}, WINDOW | dict(shuffle_after_epoch=True)])
+def test_groups_that_fit_stay_for_the_next_epoch(wide, decoded, order):
+    blobs = flow.ParquetReader(files=wide, columns=["i:int64", "pad:float64[400]"], batch_size=32,
+                               **order)
+    with flow.DataLoader(*blobs, prefetch=1, memory_budget=16_000_000) as loader:
+        for _ in range(3):
+            found = [i for rows, _ in loader for i in rows.tolist()]
+            assert sorted(found) == list(range(len(found)))
+    assert 64 + 2 * 30 < sum(decoded.values()) < 64 + 2 * 50  # 39 in each later epoch, and some
 
 
 def test_only_the_columns_asked_for_are_decoded(tmp_path, monkeypatch):
