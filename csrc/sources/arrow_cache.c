@@ -125,15 +125,28 @@ static void take_out(pfd_arrow_cache *cache, const pfd_arrow_decoded *one)
         if (cache->list[i] == one) cache->list[i--] = cache->list[--cache->size];
 }
 
-/* The least recently used batch that nobody holds; NULL: there is none. With the mutex held. */
-static pfd_arrow_decoded *find_oldest(const pfd_arrow_cache *cache)
+static int32_t is_read(const pfd_arrow_decoded *one)
 {
-    pfd_arrow_decoded *oldest = NULL;
+    return one->rows > 0 && one->left <= 0;
+}
+
+/* Whether a batch is dropped before another one.  Of those that an epoch has read, the last one
+ * goes: the next epoch finds the others.  Without any, the least recently used goes. */
+static int32_t goes_before(const pfd_arrow_decoded *one, const pfd_arrow_decoded *other)
+{
+    if (is_read(one) != is_read(other)) return is_read(one);
+    return is_read(one) ? one->used > other->used : one->used < other->used;
+}
+
+/* The batch to drop, which nobody holds; NULL: there is none. With the mutex held. */
+static pfd_arrow_decoded *find_dropped(const pfd_arrow_cache *cache)
+{
+    pfd_arrow_decoded *found = NULL;
     for (int64_t i = 0; i < cache->size; i++) {
         pfd_arrow_decoded *one = cache->list[i];
-        if (one->holders == 0 && (!oldest || one->used < oldest->used)) oldest = one;
+        if (one->holders == 0 && (!found || goes_before(one, found))) found = one;
     }
-    return oldest;
+    return found;
 }
 
 static void count(pfd_arrow_cache *cache, int64_t bytes)
@@ -142,29 +155,29 @@ static void count(pfd_arrow_cache *cache, int64_t bytes)
     atomic_fetch_add(&cache->account->bytes, bytes);
 }
 
-/* Takes the oldest batch out of a cache that has more than `most` bytes; NULL: none. */
-static pfd_arrow_decoded *take_oldest(pfd_arrow_cache *cache, int64_t most)
+/* Takes a batch out of a cache that has more than `most` bytes; NULL: none. */
+static pfd_arrow_decoded *take_one(pfd_arrow_cache *cache, int64_t most)
 {
     pthread_mutex_lock(&cache->mutex);
-    pfd_arrow_decoded *oldest = cache->bytes > most ? find_oldest(cache) : NULL;
-    if (oldest) {
-        take_out(cache, oldest);
-        count(cache, -oldest->bytes);
+    pfd_arrow_decoded *found = cache->bytes > most ? find_dropped(cache) : NULL;
+    if (found) {
+        take_out(cache, found);
+        count(cache, -found->bytes);
     }
     pthread_mutex_unlock(&cache->mutex);
-    return oldest;
+    return found;
 }
 
-/* The cache with the oldest batch of all; NULL: none has one. With the account's mutex held. */
+/* The cache that drops the next batch of all; NULL: none has one. With the account's mutex held. */
 static pfd_arrow_cache *find_cache(const pfd_arrow_account *account)
 {
     pfd_arrow_cache *found = NULL;
-    int64_t used = INT64_MAX;
+    pfd_arrow_decoded first = {0};
     for (pfd_arrow_cache *cache = account->first; cache; cache = cache->next) {
         pthread_mutex_lock(&cache->mutex);
-        const pfd_arrow_decoded *oldest = find_oldest(cache);
-        if (oldest && oldest->used < used) {
-            used = oldest->used;
+        const pfd_arrow_decoded *one = find_dropped(cache);
+        if (one && (!found || goes_before(one, &first))) {
+            first = *one;
             found = cache;
         }
         pthread_mutex_unlock(&cache->mutex);
@@ -173,22 +186,22 @@ static pfd_arrow_cache *find_cache(const pfd_arrow_account *account)
 }
 
 /* The same of all caches, as long as these have more than `share` bytes together. */
-static pfd_arrow_decoded *take_oldest_of_all(pfd_arrow_account *account, int64_t share)
+static pfd_arrow_decoded *take_one_of_all(pfd_arrow_account *account, int64_t share)
 {
     pthread_mutex_lock(&account->mutex);
     pfd_arrow_cache *from = atomic_load(&account->bytes) > share ? find_cache(account) : NULL;
-    pfd_arrow_decoded *oldest = from ? take_oldest(from, 0) : NULL;
+    pfd_arrow_decoded *found = from ? take_one(from, 0) : NULL;
     pthread_mutex_unlock(&account->mutex);
-    return oldest;
+    return found;
 }
 
 /* Drops batches that nobody holds: of the cache and then of all, as long as there are too many
  * bytes. No mutex is held while memory is freed, which may need the lock of Python. */
 static void drop(pfd_arrow_cache *cache)
 {
-    pfd_arrow_decoded *oldest;
-    while ((oldest = take_oldest(cache, cache->most))) free_decoded(oldest);
-    while ((oldest = take_oldest_of_all(cache->account, cache->share))) free_decoded(oldest);
+    pfd_arrow_decoded *one;
+    while ((one = take_one(cache, cache->most))) free_decoded(one);
+    while ((one = take_one_of_all(cache->account, cache->share))) free_decoded(one);
 }
 
 static int64_t now(pfd_arrow_cache *cache)
@@ -250,6 +263,7 @@ pfd_status pfd_arrow_cache_hold(pfd_arrow_cache *cache, const pfd_host *host, in
     int32_t is_damaged = cache->damaged == batch;
     pfd_arrow_decoded *made = found || is_damaged ? NULL : add(cache, batch);
     if (found) found->used = now(cache);
+    if (found && found->left <= 0) found->left += found->rows; /* the next epoch */
     if (is_damaged) pfd_error_copy(err, &cache->damage);
     pthread_mutex_unlock(&cache->mutex);
     *out = found ? found : made;
@@ -262,6 +276,7 @@ pfd_status pfd_arrow_cache_hold(pfd_arrow_cache *cache, const pfd_host *host, in
     if (status == PFD_OK) {
         count(cache, made->bytes);
         made->used = now(cache);
+        made->left = made->rows;
     } else {
         take_out(cache, made);
         *out = NULL;
@@ -327,10 +342,11 @@ int32_t pfd_arrow_cache_state(pfd_arrow_cache *cache, int64_t batch)
     return state;
 }
 
-void pfd_arrow_cache_release(pfd_arrow_cache *cache, pfd_arrow_decoded *held)
+void pfd_arrow_cache_release(pfd_arrow_cache *cache, pfd_arrow_decoded *held, int64_t read)
 {
     if (!held) return;
     pthread_mutex_lock(&cache->mutex);
     held->holders--;
+    held->left -= read;
     pthread_mutex_unlock(&cache->mutex);
 }

@@ -1,8 +1,9 @@
 /* sources/arrow_cache.h -- a cache of decoded Arrow record batches, one for each reader that
  * decodes any, and the account that the caches of a loader share.
  *
- * Together they keep half of memory_budget: beyond that the least recently used batches of all are
- * dropped.  Those that threads are reading from, or decode, stay in any case.
+ * Together they keep half of memory_budget.  Beyond that they drop first what was read to its end
+ * just now, as an epoch reads each row once, so that the rest stays for the next epoch; else the
+ * least recently used.  Batches that threads are reading from, or decode, stay in any case.
  *
  * OWNERSHIP  The cache owns what is decoded; a batch stays while it is held.  The loader owns the
  *            account, which is freed after its caches.
@@ -21,6 +22,7 @@ typedef struct pfd_arrow_decoded {
     void *data;                  /* what the words lead to, and how it is freed */
     void (*release)(void *data); /* NULL: nothing is */
     int64_t bytes, used; /* all memory, and when it was last used */
+    int64_t rows, left;  /* set by who decodes, 0: not known; those that the epoch has not read */
     int32_t holders, state;
     int32_t loans; /* of the holders: scratches */
     struct pfd_arrow_cache *cache;
@@ -55,5 +57,6 @@ pfd_arrow_space pfd_arrow_cache_lend(pfd_arrow_cache *cache, pfd_arrow_decoded *
 /* Whether a batch is there: PFD_ARROW_ABSENT ...; another thread may change it at once. */
 enum { PFD_ARROW_ABSENT, PFD_ARROW_DECODING, PFD_ARROW_DECODED };
 int32_t pfd_arrow_cache_state(pfd_arrow_cache *cache, int64_t batch);
-void pfd_arrow_cache_release(pfd_arrow_cache *cache, pfd_arrow_decoded *held); /* accepts NULL */
+/* Accepts NULL.  `read`: how many rows were read from it. */
+void pfd_arrow_cache_release(pfd_arrow_cache *cache, pfd_arrow_decoded *held, int64_t read);
 #endif

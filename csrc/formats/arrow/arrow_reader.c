@@ -899,7 +899,7 @@ static pfd_status go_to_batch(const pfd_compute_args *args, int64_t number,
 {
     const arrow *self = args->source;
     const batch *from = &self->batches[number];
-    pfd_arrow_cache_release(self->cache, *held);
+    pfd_arrow_cache_release(self->cache, *held, 0);
     *held = NULL;
     if (from->words >= 0) {
         row->space = space_of(self, from);
@@ -963,7 +963,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     pfd_arrow_decoded *held = NULL;
     pfd_status status = write_rows(args, &held, err);
     pfd_scratch_rows_last(args->scratch); /* they are in files or lent batches, or were copied */
-    pfd_arrow_cache_release(self->cache, held);
+    pfd_arrow_cache_release(self->cache, held, 0);
     return status;
 }
 

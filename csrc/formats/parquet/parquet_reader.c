@@ -388,6 +388,7 @@ typedef struct decoded_group {
     piece *pieces;             /* of 1 << shift rows each; the last one may have fewer */
     int64_t num_pieces;
     int32_t shift, num_words; /* num_words: of a piece */
+    uint64_t digest;          /* of the schema: groups with the same one have the same columns */
 } decoded_group;
 
 static void release_group(void *data)
@@ -415,6 +416,7 @@ static pfd_status find_columns(const parquet *self, const pfd_file *file, decode
     if (to->stream.get_schema(&to->stream, &to->exported) != 0)
         return self->host->fail(err, PFD_INTERNAL, "a row group has no schema");
     PFD_TRY(pfd_arrow_schema_import(self->host, &to->exported, &to->schema, err));
+    to->digest = pfd_arrow_schema_digest(&to->schema);
     to->columns = calloc((size_t)self->num_outputs + 1, sizeof *to->columns);
     if (!to->columns) return fail_memory(self->host, err);
     for (int64_t i = 0; i < self->num_outputs; i++) {
@@ -483,6 +485,7 @@ static pfd_status import_group(const parquet *self, const pfd_file *file, int64_
         out->bytes += one->imported.bytes + (int64_t)sizeof *one;
     }
     out->bytes += (int64_t)sizeof *out;
+    out->rows = rows;
     to->stream.release(&to->stream); /* now, as it takes the lock of Python */
     if (found != rows)
         return self->host->fail(err, PFD_CORRUPT_DATA,
@@ -524,40 +527,46 @@ static pfd_status decode(const void *ctx, pfd_scratch *scratch, pfd_arrow_decode
 /* The groups that a call holds: neighbours in a shuffled order are in any of a window. */
 enum { MOST_HELD = 16 };
 
-/* In sequence all threads need the same group: those that would wait for it decode the ones after
- * it. */
-static void decode_ahead(const pfd_compute_args *args, int64_t number)
+/* The first group that is neither there nor decoded by a thread, of those that the rows of a call
+ * need from `row` on, or in sequence of those after it; -1: none. */
+static int64_t absent_group(const pfd_compute_args *args, int64_t row)
 {
     enum { MOST_AHEAD = 4 };
     const parquet *self = args->source;
-    pfd_arrow_decoded *made;
-    pfd_error later; /* that group's error is reported when it is needed */
-    int64_t last = self->table.size - 1, i = 0;
-    if (last - number > MOST_AHEAD) last = number + MOST_AHEAD;
-    while (number + i < last &&
-           pfd_arrow_cache_state(self->cache, number + i) == PFD_ARROW_DECODING)
-        i++;
-    if (i == 0 || pfd_arrow_cache_state(self->cache, number + i) != PFD_ARROW_ABSENT) return;
+    int64_t number = pfd_shard_of(&self->table, args->records[row].ordinal);
+    for (int64_t i = 1; self->in_sequence && i <= MOST_AHEAD && number + i < self->table.size; i++)
+        if (pfd_arrow_cache_state(self->cache, number + i) == PFD_ARROW_ABSENT) return number + i;
+    for (int64_t i = row; !self->in_sequence && i < args->num_rows; i++) {
+        number = pfd_shard_of(&self->table, args->records[i].ordinal);
+        if (pfd_arrow_cache_state(self->cache, number) == PFD_ARROW_ABSENT) return number;
+    }
+    return -1;
+}
+
+/* While another thread decodes the group of a row, this one decodes others, in place of waiting. */
+static void decode_others(const pfd_compute_args *args, int64_t row, int64_t number)
+{
+    const parquet *self = args->source;
+    pfd_error later; /* another group's error is reported when it is needed */
     pfd_error_init(&later);
-    if (pfd_arrow_cache_hold(self->cache, self->host, number + i, decode, self, args->scratch,
-                             &made, &later) == PFD_OK)
-        pfd_arrow_cache_release(self->cache, made);
+    while (pfd_arrow_cache_state(self->cache, number) == PFD_ARROW_DECODING) {
+        pfd_arrow_decoded *made;
+        int64_t other = absent_group(args, row);
+        if (other < 0 || pfd_arrow_cache_hold(self->cache, self->host, other, decode, self,
+                                              args->scratch, &made, &later) != PFD_OK)
+            return;
+        pfd_arrow_cache_release(self->cache, made, 0);
+    }
 }
 
 typedef struct holding {
     int64_t numbers[MOST_HELD]; /* -1: none */
     pfd_arrow_decoded *groups[MOST_HELD];
     int32_t is_passing[MOST_HELD]; /* rows of the group are copied */
-    int64_t next;                  /* place that the next group takes */
+    int64_t read[MOST_HELD];       /* rows that were read */
+    int64_t next;                  /* counts up; the place that the next group takes */
+    uint32_t in_use; /* bits of places: their groups stay */
 } holding;
-
-/* The piece that has row `*index` of a group, which becomes the row's index in the piece. */
-static const piece *piece_of(const decoded_group *from, int64_t *index)
-{
-    const piece *one = &from->pieces[*index >> from->shift];
-    *index &= ((int64_t)1 << from->shift) - 1;
-    return one;
-}
 
 /* The place of a group in `all`; -1: it is not held.  Without branches, as the order is random. */
 static int64_t place_of(const holding *all, int64_t number)
@@ -567,16 +576,17 @@ static int64_t place_of(const holding *all, int64_t number)
     return place;
 }
 
-/* Holds a group in the place of the one that has been held for the longest time. */
-static pfd_status hold(const pfd_compute_args *args, holding *all, int64_t number, int64_t *place,
-                       pfd_error *err)
+/* Holds the group of a row in the place of the one that has been held for the longest time. */
+static pfd_status hold(const pfd_compute_args *args, holding *all, int64_t row, int64_t number,
+                       int64_t *place, pfd_error *err)
 {
     const parquet *self = args->source;
     int64_t i = *place = all->next++ % MOST_HELD;
-    pfd_arrow_cache_release(self->cache, all->groups[i]);
+    pfd_arrow_cache_release(self->cache, all->groups[i], all->read[i]);
     all->groups[i] = NULL;
+    all->read[i] = 0;
     all->numbers[i] = -1;
-    if (self->in_sequence) decode_ahead(args, number);
+    decode_others(args, row, number);
     PFD_TRY(pfd_arrow_cache_hold(self->cache, self->host, number, decode, self, args->scratch,
                                  &all->groups[i], err));
     all->is_passing[i] =
@@ -585,94 +595,82 @@ static pfd_status hold(const pfd_compute_args *args, holding *all, int64_t numbe
     return PFD_OK;
 }
 
-/* Where a row is: its group, its index there, and the place of the group when it was last held. */
-typedef struct spot {
-    int64_t number, index, place;
-} spot;
+/* Where a row is: the group, which is held, and the piece of it. */
+typedef struct place {
+    const decoded_group *from; /* NULL: it would take a place in use */
+    const piece *piece;
+    pfd_arrow_spot spot;
+    int64_t *read; /* rows of the group, to be counted */
+} place;
 
-static spot spot_of(const parquet *self, const holding *all, int64_t ordinal)
-{
-    int64_t number = pfd_shard_of(&self->table, ordinal);
-    return (spot){number, ordinal - self->table.first[number], place_of(all, number)};
-}
-
-/* Whether the group of a row is held. */
-static int32_t is_held(const holding *all, spot *at)
-{
-    if (at->place < 0 || all->numbers[at->place] != at->number)
-        at->place = place_of(all, at->number);
-    return at->place >= 0;
-}
-
-/* In shuffled order nothing of a row is in the cache.  Its offsets are prefetched FAR rows before
- * the row is written, and NEAR rows before, its values, also those that are copied only when ragged
- * rows are joined.  A group that is not decoded yet is left out. */
-enum { FAR = 12, NEAR = 4, SPOTS = 16 }; /* SPOTS: more than FAR */
-
-/* Prefetches the offsets of a row; first holds its group if that is decoded. */
-static void prefetch_offsets(const pfd_compute_args *args, holding *all, spot *at)
+static pfd_status find_place(const pfd_compute_args *args, holding *all, int64_t row, place *out,
+                             pfd_error *err)
 {
     const parquet *self = args->source;
-    if (at->place < 0 &&
-        pfd_arrow_cache_state(self->cache, at->number) == PFD_ARROW_DECODED) {
-        pfd_error later; /* dropped just now, and fails to decode: its first row tells the error */
-        pfd_error_init(&later);
-        if (hold(args, all, at->number, &at->place, &later) != PFD_OK) at->place = -1;
+    int64_t ordinal = args->records[row].ordinal;
+    int64_t number = pfd_shard_of(&self->table, ordinal), i = place_of(all, number);
+    out->from = NULL;
+    if (i < 0 && all->in_use >> (all->next % MOST_HELD) & 1) return PFD_OK;
+    pfd_status status = i >= 0 ? PFD_OK : hold(args, all, row, number, &i, err);
+    if (status != PFD_OK) {
+        err->row = row;
+        return status;
     }
-    if (at->place < 0) return;
-    const decoded_group *from = all->groups[at->place]->data;
-    int64_t index = at->index;
-    const pfd_arrow_space *space = &piece_of(from, &index)->space;
-    for (int64_t i = 0; space->base && i < self->num_outputs; i++)
-        pfd_arrow_column_prefetch(&from->columns[i], space, index);
+    int64_t index = ordinal - self->table.first[number];
+    all->in_use |= (uint32_t)1 << i;
+    out->read = &all->read[i];
+    out->from = all->groups[i]->data;
+    out->piece = &out->from->pieces[index >> out->from->shift];
+    out->spot = (pfd_arrow_spot){out->piece->space,
+                                 index & (((int64_t)1 << out->from->shift) - 1)};
+    out->spot.space.is_passing = all->is_passing[i];
+    return PFD_OK;
 }
 
-static void prefetch_values(const pfd_compute_args *args, const holding *all, spot *at)
+/* In shuffled order nothing of a row is in the processor's cache, so that AT_ONCE rows go through
+ * stages, which prefetch what the next one reads: their offsets, then their values.  These are rows
+ * of groups with the same columns, which stay held.  Writes some of n rows without neighbours. */
+static pfd_status gather_rows(const pfd_compute_args *args, holding *all, pfd_arrow_row *row,
+                              int64_t n, pfd_error *err)
 {
+    enum { AT_ONCE = 64 };
     const parquet *self = args->source;
-    if (!is_held(all, at)) return;
-    const decoded_group *from = all->groups[at->place]->data;
-    int64_t index = at->index;
-    const pfd_arrow_space *space = &piece_of(from, &index)->space;
-    for (int64_t i = 0; space->base && i < self->num_outputs; i++) {
-        pfd_arrow_extent found = pfd_arrow_column_place(&from->columns[i], space, index);
-        pfd_prefetch(space->base + found.offset, found.size);
+    const decoded_group *like = NULL;
+    pfd_arrow_spot spots[AT_ONCE];
+    for (row->n = 0; row->n < n && row->n < AT_ONCE; row->n++) {
+        place at;
+        pfd_status status = find_place(args, all, row->row + row->n, &at, err);
+        if (status != PFD_OK && !like) return status; /* else again, when it is the first row */
+        if (!at.from || (like && at.from->digest != like->digest)) break;
+        like = at.from;
+        ++*at.read;
+        spots[row->n] = at.spot;
+        for (int64_t i = 0; at.spot.space.base && i < self->num_outputs; i++)
+            pfd_arrow_column_prefetch(&like->columns[i], &at.spot.space, at.spot.index);
     }
+    return pfd_arrow_rows_gather(like->columns, self->outputs, self->num_outputs, row, spots, err);
 }
 
 static pfd_status write_rows(const pfd_compute_args *args, holding *all, pfd_error *err)
 {
     const parquet *self = args->source;
-    const pfd_record *records = args->records;
     pfd_arrow_row row = {.args = args};
-    spot spots[SPOTS];
-    int64_t n = args->num_rows, far = 0, near = 0;
-    int32_t is_random = n > 1 && records[n - 1].ordinal - records[0].ordinal != n - 1;
-    const int64_t window = is_random ? FAR : 0;
-    while (row.row < n) {
-        int64_t ordinal = records[row.row].ordinal;
-        if (far < row.row) far = row.row; /* neighbours were written at once */
-        if (near < row.row) near = row.row;
-        for (; far < n && far <= row.row + window; far++) {
-            spots[far % SPOTS] = spot_of(self, all, records[far].ordinal);
-            if (is_random) prefetch_offsets(args, all, &spots[far % SPOTS]);
+    while (row.row < args->num_rows) {
+        all->in_use = 0;
+        int64_t alone = pfd_arrow_rows_alone(args, row.row);
+        if (alone > 1) {
+            PFD_TRY(gather_rows(args, all, &row, alone, err));
+            continue;
         }
-        for (; is_random && near < n && near <= row.row + NEAR; near++)
-            prefetch_values(args, all, &spots[near % SPOTS]);
-        spot *at = &spots[row.row % SPOTS];
-        pfd_status status =
-            is_held(all, at) ? PFD_OK : hold(args, all, at->number, &at->place, err);
-        if (status != PFD_OK) {
-            err->row = row.row;
-            return status;
-        }
-        const decoded_group *data = all->groups[at->place]->data;
-        row.index = at->index;
-        const piece *from = piece_of(data, &row.index);
-        row.space = from->space;
-        row.space.is_passing = all->is_passing[at->place];
-        row.n = pfd_arrow_neighbours(args, row.row, ordinal - row.index + from->array.length);
-        PFD_TRY(pfd_arrow_rows_write(data->columns, self->outputs, self->num_outputs, &row, err));
+        place at;
+        PFD_TRY(find_place(args, all, row.row, &at, err));
+        row.space = at.spot.space;
+        row.index = at.spot.index;
+        row.n = pfd_arrow_neighbours(args, row.row, args->records[row.row].ordinal - row.index +
+                                                        at.piece->array.length);
+        *at.read += row.n;
+        PFD_TRY(pfd_arrow_rows_write(at.from->columns, self->outputs, self->num_outputs, &row,
+                                     err));
     }
     return PFD_OK;
 }
@@ -681,11 +679,12 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const parquet *self = args->source;
     holding all;
-    for (int64_t i = 0; i < MOST_HELD; i++) all.numbers[i] = -1, all.groups[i] = NULL;
-    all.next = 0;
+    memset(&all, 0, sizeof all);
+    for (int64_t i = 0; i < MOST_HELD; i++) all.numbers[i] = -1;
     pfd_status status = write_rows(args, &all, err);
     pfd_scratch_rows_last(args->scratch); /* they are in lent groups, or were copied */
-    for (int64_t i = 0; i < MOST_HELD; i++) pfd_arrow_cache_release(self->cache, all.groups[i]);
+    for (int64_t i = 0; i < MOST_HELD; i++)
+        pfd_arrow_cache_release(self->cache, all.groups[i], all.read[i]);
     return status;
 }
 
@@ -713,12 +712,12 @@ const pfd_op pfd_op_parquet_reader = {
     PFD_READER(PFD_READS_FILES, outputs),
     .name = "ParquetReader",
     .doc = "Reads Parquet files in any order; the package pyarrow decodes their row groups in the "
-           "threads of the loader. The types are those of ArrowReader. The most recently used row "
-           "groups stay decoded in half of memory_budget, which all readers of a loader share. "
-           "shuffle='window' mixes the rows of shuffle_window row groups at a time, so that each "
-           "is decoded once in an epoch; a global shuffle decodes row groups again and again "
-           "unless all of them fit into memory: pyflowdata convert x.parquet x.arrow makes a file "
-           "with fast access to each row.",
+           "threads of the loader. The types are those of ArrowReader. As many row groups as fit "
+           "into half of memory_budget, which all readers of a loader share, stay decoded for the "
+           "next epoch. shuffle='window' mixes the rows of shuffle_window row groups at a time, so "
+           "that each is decoded once in an epoch; a global shuffle decodes row groups again and "
+           "again unless all of them fit into memory: pyflowdata convert x.parquet x.arrow makes a "
+           "file with fast access to each row.",
     PFD_OP_ATTRS(parquet_attrs, attrs),
     .outputs_attr = "columns",
     .same_without = pfd_always_same,

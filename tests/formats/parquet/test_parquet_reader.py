@@ -9,6 +9,7 @@ import json
 import os
 import random
 import sys
+import time
 import warnings
 
 import numpy as np
@@ -342,6 +343,16 @@ def test_rows_of_more_groups_than_a_call_holds(tmp_path, decoded):
         found = read(blobs, num_threads=2)
         assert sorted(found) == list(range(total)) != found
     assert len(decoded) == 60 and set(decoded.values()) == {2}
+    # And where groups that no call holds are dropped at once.
+    wide = [pa.table({"x": pa.FixedSizeListArray.from_arrays(np.repeat(np.arange(a, a + 40.0), 100),
+                                                             100)}) for a in range(0, 2400, 40)]
+    x = flow.ParquetReader(files=write(tmp_path / "b.parquet", *wide), columns=["x:float64[100]"],
+                           batch_size=60, random_shuffle=True)  # fmt: skip
+    decoded.clear()
+    with flow.DataLoader(x, num_threads=1, prefetch=1, memory_budget=1_000_000) as loader:
+        for _, rows in zip(range(4), loader, strict=False):
+            assert (rows == rows[:, :1]).all() and len(set(rows[:, 0])) == 60
+    assert sum(decoded.values()) > 100
 
 
 def test_each_group_is_decoded_once_in_an_epoch(tmp_path, decoded):
@@ -373,6 +384,58 @@ def test_each_group_is_decoded_once_in_an_epoch(tmp_path, decoded):
     mixed = [next(rows[half]) for at in range(0, total - total % 64, 64)
              for half in (0, 1) for _ in range(32)]  # fmt: skip
     assert mixed == found[: len(mixed)]
+
+
+def test_shuffled_rows_of_files_with_other_types(tmp_path):
+    """Neighbours in the order are of files whose columns lie elsewhere, or are stored otherwise."""
+    table = numbered(300, 300)[0].append_column("x", pa.array([[i, -i] for i in range(300)]))
+    wide = pa.schema([("x", pa.large_list(pa.int64())), ("i", pa.int64()),
+                      ("text", pa.large_string())])  # fmt: skip
+    other = table.select(wide.names).cast(wide)
+    files = [write(tmp_path / "a.parquet", table), write(tmp_path / "b.parquet", other)]
+    for columns in (["i:int64", "text:str", "x:int64[2]"], ["i:int64", "text:str", "x:int64[?]"]):
+        blobs = flow.ParquetReader(files=files, columns=columns, batch_size=200,
+                                   random_shuffle=True)  # fmt: skip
+        found = []
+        with flow.DataLoader(*blobs) as loader:
+            for i, text, x in loader:
+                found += i.tolist()
+                assert text.to_bytes_list() == [b"text %d" % n for n in i]
+                assert np.concatenate(list(x)).tolist() == [k for n in i.tolist() for k in (n, -n)]
+        assert sorted(found) == sorted(2 * list(range(300)))
+
+
+WINDOW = dict(shuffle="window", shuffle_block_size=1, shuffle_window=2)
+
+
+@pytest.mark.parametrize("order", [{}, WINDOW])
+def test_threads_decode_other_groups_while_one_is_decoded(tmp_path, monkeypatch, order):
+    """No thread waits for a group while it needs another one that nobody decodes: a thread stays
+    in its first group until a second one is begun."""
+    path, decode = write(tmp_path / "a.parquet", *numbered(400, 400)), row_groups._File.decode
+    begun, waited = [], []
+
+    def slow(self, readable, group, leaves, rows):
+        begun.append(group)
+        if len(begun) == 1:
+            deadline = time.monotonic() + 20
+            while len(begun) < 2 and time.monotonic() < deadline:
+                time.sleep(0.001)
+            waited.append(len(begun) < 2)
+        return decode(self, readable, group, leaves, rows)
+
+    def blobs(seed):
+        return flow.ParquetReader(files=path, columns=["i:int64", "text"], batch_size=16, seed=seed,
+                                  **order)
+
+    def is_first(seed):  # the threads and the caller begin with the same group
+        rows = np.reshape(read(blobs(seed))[:48], (3, 16))
+        return len(set((rows[:, 0] >= 400).tolist())) == 1
+
+    seed = next(filter(is_first, range(1000)))
+    monkeypatch.setattr(row_groups._File, "decode", slow)
+    assert len(read(blobs(seed), num_threads=2)) == 800
+    assert waited == [False]
 
 
 def lanes_of(path, lanes, window, block_size=1, **attrs):
@@ -407,20 +470,35 @@ def test_the_order_of_groups_in_lanes_is_the_models(tmp_path, sizes, shapes):
                 loader.close()
 
 
-def test_lanes_decode_each_group_once(tmp_path, decoded):
-    """The cache has room for 25 of 64 groups; the lanes read 8, which two of them may share."""
+@pytest.fixture
+def wide(tmp_path):
+    """A file of 64 groups, of which 25 fit into half of 16 MB."""
     sizes = np.random.default_rng(3).integers(80, 120, 64).tolist()
-    tables = [
+    return write(tmp_path / "a.parquet", *(
         one.append_column("pad", pa.FixedSizeListArray.from_arrays(np.zeros(400 * len(one)), 400))
         for one in numbered(*sizes)
-    ]
-    path = write(tmp_path / "a.parquet", *tables)
+    ))  # fmt: skip
+
+
+def test_lanes_decode_each_group_once(wide, decoded):
+    """The lanes read 8 groups, which two of them may share."""
     columns = ["i:int64", "pad:float64[400]"]
-    with flow.DataLoader(*lanes_of(path, 4, 2, columns=columns), prefetch=1,
+    with flow.DataLoader(*lanes_of(wide, 4, 2, columns=columns), prefetch=1,
                          memory_budget=16_000_000) as loader:  # fmt: skip
         for _ in zip(range(len(loader) - 4), loader, strict=False):
             pass  # and nothing is read for the next epoch
         assert set(decoded.values()) == {1} and len(decoded) == 64
+
+
+@pytest.mark.parametrize("order", [{}, WINDOW | dict(shuffle_after_epoch=True)])
+def test_groups_that_fit_stay_for_the_next_epoch(wide, decoded, order):
+    blobs = flow.ParquetReader(files=wide, columns=["i:int64", "pad:float64[400]"], batch_size=32,
+                               **order)
+    with flow.DataLoader(*blobs, prefetch=1, memory_budget=16_000_000) as loader:
+        for _ in range(3):
+            found = [i for rows, _ in loader for i in rows.tolist()]
+            assert sorted(found) == list(range(len(found)))
+    assert 64 + 2 * 30 < sum(decoded.values()) < 64 + 2 * 50  # 39 in each later epoch, and some
 
 
 def test_only_the_columns_asked_for_are_decoded(tmp_path, monkeypatch):
