@@ -50,7 +50,7 @@ def test_sources_with_blocks(tmp_path, monkeypatch):
         is_source = at_top and schema in kinds["parquet"]
         return self.source(schema) if is_source else make(self, schema, depth, at_top=at_top)
 
-    for number in range(48, 48 + max(8, fewer(150))):  # 49 and 53 have a shuffle in windows
+    for number in range(48, 48 + max(8, fewer(100))):  # 49 and 53 have a shuffle in windows
         is_view = number % 4 == 0
         names = ("arrow", "parquet") if is_view else ("parquet",)
         monkeypatch.setattr(pipelines, "FORMATS", {name: kinds[name] for name in names})

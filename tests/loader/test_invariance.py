@@ -178,7 +178,7 @@ def test_more_ranks_than_parts_and_than_records(tmp_path, world_size, rows_per_r
     check_ranks(ranks, logical, world_size)
 
 
-@examples(60)
+@examples(40)
 @given(
     counts=st.lists(st.integers(0, 9), min_size=1, max_size=4).filter(any),
     world_size=st.sampled_from(WORLD_SIZES),

@@ -88,7 +88,7 @@ def test_stop_after_every_batch_and_go_on_with_other_threads(table, mode):
         assert got[::-1] == [whole[stop:] for stop in range(last + 1)]
 
 
-@examples(60)
+@examples(40)
 @given(
     batch_size=st.integers(1, 40),
     stop=st.integers(0, 70),
