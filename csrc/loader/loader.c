@@ -313,7 +313,7 @@ pfd_status pfd_loader_seek(pfd_loader *l, int64_t epoch, int64_t step, pfd_error
     pfd_status status = check_position(l, epoch, step, err);
     int32_t elsewhere = l->epoch != epoch || l->step != step || l->restart || has_new_seed(l);
     if (status == PFD_OK && elsewhere) {
-        if (epoch != l->epoch) l->errors_in_epoch = 0;
+        if (epoch != l->epoch || step != l->step) l->errors_in_epoch = 0;
         l->epoch = epoch;
         l->step = step;
         status = pfd_ring_restart(l, deadline_ns, err);
