@@ -16,7 +16,7 @@ from formats.imagefolder.image_trees import write_tree
 from images.image_files import FORMATS, chunk, opened, photo, png, saved, segments
 from support.decoder_rows import bytes_of, load
 
-FLIPS = int(os.environ.get("FUZZ_FLIPS", "120"))
+FLIPS = int(os.environ.get("FUZZ_FLIPS", "120" if "SOAK" in os.environ else "50"))
 
 
 def samples(height=9, width=11):

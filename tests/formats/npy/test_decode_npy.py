@@ -9,7 +9,6 @@ import pytest
 
 import pyflowdata as flow
 from support.decoder_rows import ALL_DTYPES, blob_of, bytes_of, load, ragged, same
-from support.oracle import SANITIZED
 
 
 def saved(array, **options) -> bytes:

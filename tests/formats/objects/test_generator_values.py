@@ -22,16 +22,18 @@ def rows_of(samples, field, **attrs):
 def check_damaged(field, good, bad, says):
     """The sample in the middle is damaged, and named, and the others can be read."""
     samples = [{"x": good}, {"x": bad}, {"x": good}]
+    blob = flow.GeneratorReader(samples, fields=field, batch_size=3)
+    with flow.DataLoader(blob) as loader:
+        with pytest.raises(flow.CorruptDataError, match=says) as caught:
+            list(loader)
+    assert (caught.value.op, caught.value.ordinal) == ("GeneratorReader", 1)
     for source in (samples, lambda: iter(samples)):
-        blob = flow.GeneratorReader(source, fields=field, batch_size=3)
-        with flow.DataLoader(blob) as loader:
-            with pytest.raises(flow.CorruptDataError, match=says) as caught:
-                list(loader)
-        assert (caught.value.op, caught.value.ordinal) == ("GeneratorReader", 1)
         blob = flow.GeneratorReader(source, fields=field, batch_size=3, on_error="skip")
         with flow.DataLoader(blob) as loader:
             assert sum(len(batch) for batch in loader) == 2
-            assert [failure.ordinal for failure in loader.skipped] == [1]
+            (left_out,) = loader.skipped
+        assert (left_out.op, left_out.ordinal) == ("GeneratorReader", 1)
+        assert re.search(says, str(left_out))
 
 
 # ---- Numbers of Python --------------------------------------------------------------------------
