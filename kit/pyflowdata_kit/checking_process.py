@@ -363,7 +363,8 @@ def run(job: Job, say: Callable[[Said], None]) -> None:
 
 def begin(_content: bytes, _memory: SharedMemory, send: Send) -> Callable[[bytes], None]:
     """Does a pickled job, for pyflowdata.workers."""
-    importlib.import_module("pyflowdata.insight.stalls")  # which each loader would import in a fork
+    for name in ("counters", "stalls", "tuning"):  # of loaders; once here, not in every fork
+        importlib.import_module(f"pyflowdata.insight.{name}")
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(0))  # and ends its forks
 

@@ -1,10 +1,7 @@
 """pyflowdata.testing and `pyflowdata check`: what they accept, say and return."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 from box_samples import PAYLOADS, box_file, write_box_samples
@@ -28,18 +25,6 @@ def samples(tmp_path_factory):
 @pytest.fixture(scope="module")
 def good(tmp_path_factory):
     return compiled(FAULTY / "good.c", tmp_path_factory.mktemp("good"))
-
-
-def pyflowdata(*arguments, cwd=None):
-    """The command in a separate process."""
-    return subprocess.run(
-        [sys.executable, "-m", "pyflowdata", *map(str, arguments)],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
 
 
 # ---- In a test ----------------------------------------------------------------------------------
@@ -82,11 +67,11 @@ def test_wrong_arguments_are_told(check, blob, says):
 # ---- On the command line ------------------------------------------------------------------------
 
 
-def test_a_plugin_passes_with_further_samples(good, samples, tmp_path):
+def test_a_plugin_passes_with_further_samples(good, samples, tmp_path, here):  # noqa: F811
     for name, payloads in (("none", []), ("one", [b"single"])):
         (tmp_path / name).mkdir()
         (tmp_path / name / "part-0").write_bytes(box_file(payloads))
-    done = pyflowdata(
+    done = here(
         "check", good, "--op", "BoxReader", "--attr", f"data_dir={samples}", "--records", RECORDS,
         "--checksums", "--also", f"{tmp_path / 'none'}=0", "--also", f"{tmp_path / 'one'}=1",
         "--json", "--ignore", "sample-poor",
@@ -158,7 +143,7 @@ def test_a_missing_sample_is_told(tmp_path, here):  # noqa: F811
 # ---- Compiled by the command --------------------------------------------------------------------
 
 
-def test_a_source_that_does_not_compile_is_told(samples, tmp_path):
+def test_a_source_that_does_not_compile_is_told(tmp_path, here):  # noqa: F811
     (tmp_path / "bad.c").write_text("int main(\n")
-    done = pyflowdata("check", tmp_path / "bad.c", "--op", "X")
+    done = here("check", tmp_path / "bad.c", "--op", "X")
     assert done.returncode == 2 and "cannot be compiled" in done.stderr

@@ -14,7 +14,7 @@ static pfd_guarded table[most_regions];
 static int32_t table_end; /* entries from here on were never used */
 static int32_t free_entries[most_regions], num_free;
 static int32_t released[most_released], num_released; /* the oldest region first */
-/* Mapped regions to be used again, by the number of their pages: the first + 1, others by `next`. */
+/* Mapped regions to be used again, by their number of pages: the first + 1, others by `next`. */
 static int32_t pools[most_pages + 1], num_pooled;
 static _Atomic int64_t mapped_bytes;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -454,8 +454,8 @@ static void locale_check(const pfd_kit_call *call)
 
 /* ---- All of them ----------------------------------------------------------------------------- */
 
-/* A look takes longer than a call of frame(), of which there is one for each record.  It comes after
- * the first call of a function, then after so many more, and before another function's call. */
+/* A look takes longer than a call of frame(), of which there is one for each record.  It comes
+ * after the first call of a function, then after so many more, and before another one's call. */
 enum { calls_of_a_look = 64 };
 static const char *_Atomic last_function;
 static _Atomic int32_t num_unlooked; /* the last calls, all of this function */
