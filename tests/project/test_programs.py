@@ -1,4 +1,4 @@
-"""Programs that are forks end, print, and are told all that matters as processes of their own are."""
+"""Programs that are forks are told what other processes are told, and end as they do."""
 
 import signal
 import subprocess

@@ -191,7 +191,7 @@ while len(seen) > before:
         sys.settrace(None)
 print(len(seen) > 200)
 """
-    run = programs.run(code, timeout=20)
+    run = programs.run(code)
     assert (run.returncode, run.stdout, run.stderr) == (0, "True\n", "")
 
 

@@ -1,6 +1,6 @@
-"""The process of which the programs of tests are forks; see `programs.py`.
+"""The process of which the programs of tests are forks; see `__init__.py`.
 
-    python program_server.py DESCRIPTOR
+    python server.py DESCRIPTOR
 
 Each message on the socket has the descriptors of an order in JSON, of a pipe, which gets the pid
 of the program and later its exit status, and of its stdin, stdout and stderr.
@@ -94,7 +94,8 @@ def become(order, answers, streams):
     os.environ.clear()
     os.environ.update(order["environment"])
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    sys.path[:] = [os.path.dirname(order["file"]), *paths, *(one for one in sys.path[1:] if one not in before)]
+    others = [one for one in sys.path[1:] if one not in before]
+    sys.path[:] = [os.path.dirname(order["file"]), *paths, *others]
     sys.argv = [order["file"] or "-c", *order["arguments"]]
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed()  # as another process, it draws other numbers

@@ -1,7 +1,7 @@
 """Python programs of tests in processes of their own, without the time that a start takes.
 
 Each is a fork of a process with one thread that has imported NumPy and pyflowdata, with the parts
-of it that most programs import later (`program_server.py`).  In all else it is as `python -c` or
+of it that most programs import later (`server.py`).  In all else it is as `python -c` or
 `python FILE` starts it: `__main__`, `sys.argv`, working directory, environment, streams, exit
 status and signals.  It finds the package and the helpers of the tests.
 
@@ -51,8 +51,8 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def run(
-    source: str | Path, *arguments: object, input: str = "", check: bool = False, timeout: float = 60,
-    env: Mapping[str, str] | None = None, cwd: Path | None = None,
+    source: str | Path, *arguments: object, input: str = "", check: bool = False,
+    timeout: float = 60, env: Mapping[str, str] | None = None, cwd: Path | None = None,
 ) -> CompletedProcess[str]:  # fmt: skip
     """Runs a program until it ends, as subprocess.run() does with all that it prints."""
     with start(
@@ -224,7 +224,7 @@ class _Server:
         given = dict(zip(_READ_AT_START, at_start, strict=True))
         self.connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         process = subprocess.Popen(
-            [sys.executable, Path(__file__).with_name("program_server.py"), str(theirs.fileno())],
+            [sys.executable, Path(__file__).with_name("server.py"), str(theirs.fileno())],
             env=environment(**{name: value for name, value in given.items() if value is not None}),
             cwd=ROOT, stdin=DEVNULL, stdout=DEVNULL, pass_fds=[theirs.fileno()],
         )  # fmt: skip
