@@ -18,8 +18,7 @@ ROW = ("float64", (1,))
 PAIR = {"x": ("float64", (None,)), "y": ("float64", (1,))}
 
 
-@pytest.mark.parametrize("num_threads", [1, 7])
-def test_numba_over_a_batch(folder, numba, num_threads):
+def test_numba_over_a_batch(folder, numba):
     @flow.register_decoder(inputs=PAIR, outputs={"out": ("float32", (2,)), "same": lambda x, y: x})
     @numba.njit
     def numba_centre(x, y, out, same, scale=1.0, count=0, flip=False):
@@ -30,7 +29,8 @@ def test_numba_over_a_batch(folder, numba, num_threads):
 
     x, y = pairs(folder, random_shuffle=True, seed=1)
     out, same = numba_centre(x, y, scale=2.0, count=-3, flip=True)
-    for a, b, c, d in read(x, y, out, same, num_threads=num_threads):
+    ways = [read(x, y, out, same, num_threads=n) for n in (1, 7)]
+    for a, b, c, d in sum(ways, []):
         assert np.allclose(c[:, 0], (a[:, 0] - a.mean()) * 2, rtol=1e-6)
         assert np.array_equal(c[:, 1], (-3 - b[:, 0]).astype(np.float32))
         assert np.array_equal(a, d)
@@ -39,27 +39,30 @@ def test_numba_over_a_batch(folder, numba, num_threads):
         numba_centre(out, y)
 
 
-@pytest.mark.parametrize("dtype", "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64".split())
-def test_numba_over_rows_of_all_dtypes(folder, numba, dtype):
-    @flow.register_decoder(
-        inputs={"x": ("float64", (1,))}, outputs={"out": dtype}, per="row", replace=True
-    )
-    @numba.njit
-    def numba_cast(x, out):
-        out[0] = x[0] % 2
+DTYPES = "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64".split()
 
-    @flow.register_decoder(
-        inputs={"n": dtype}, outputs={"out": ("float64", (2,))}, per="row", replace=True
-    )
+
+def test_numba_over_rows_of_all_dtypes(folder, numba):
+    """All in one function, which numba compiles once."""
+    fields = dict(zip("abcdefghi", DTYPES, strict=True))
+
+    @flow.register_decoder(inputs={"x": ROW}, outputs=fields, per="row")
     @numba.njit
-    def numba_back(n, out):
-        out[:] = n
+    def numba_cast(x, a, b, c, d, e, f, g, h, i):
+        a[0] = b[0] = c[0] = d[0] = e[0] = f[0] = g[0] = h[0] = i[0] = x[0] % 2
+
+    @flow.register_decoder(inputs=fields, outputs={"out": ("float64", (9, 2))}, per="row")
+    @numba.njit
+    def numba_back(a, b, c, d, e, f, g, h, i, out):
+        out[0, :], out[1, :], out[2, :], out[3, :], out[4, :] = a, b, c, d, e
+        out[5, :], out[6, :], out[7, :], out[8, :] = f, g, h, i
 
     x, _ = pairs(folder)
-    cast = numba_cast(x)
-    for a, b, c in read(x, cast, numba_back(cast), num_threads=2):
-        assert np.array_equal(b, (a[:, 0] % 2).astype(dtype))
-        assert np.array_equal(c, np.repeat(b[:, None], 2, axis=1))
+    casts = numba_cast(x)
+    for a, back, *found in read(x, numba_back(*casts), *casts, num_threads=2):
+        for i, (dtype, b) in enumerate(zip(DTYPES, found, strict=True)):
+            assert np.array_equal(b, (a[:, 0] % 2).astype(dtype))
+            assert np.array_equal(back[:, i], np.repeat(b[:, None], 2, axis=1))
 
 
 @pytest.mark.parametrize("per", ["row", "batch"])
