@@ -251,7 +251,8 @@ class _File:
             raise
 
     def _decode(self, readable: CData, number: int, leaves: list[int], rows: int) -> list[Any]:
-        names = [name for name, i in self._leaves.items() if i in leaves]
+        wanted = set(leaves)
+        names = [name for name, i in self._leaves.items() if i in wanted]
         said = f"row group {number}, column{'s' * (len(names) > 1)} {', '.join(names)}"
         with _told(said), contextlib.closing(self._new_reader()) as reader:
             reader.open(

@@ -543,14 +543,17 @@ static int64_t absent_group(const pfd_compute_args *args, int64_t row)
     return -1;
 }
 
-/* While another thread decodes the group of a row, this one decodes others, in place of waiting. */
+/* While another thread decodes the group of a row, this one decodes others, in place of waiting:
+ * not more than a call holds, as two threads might else decode again and again what the cache has
+ * dropped. */
 static void decode_others(const pfd_compute_args *args, int64_t row, int64_t number)
 {
     const parquet *self = args->source;
     pfd_error later; /* another group's error is reported when it is needed */
     pfd_error_init(&later);
-    while (pfd_arrow_cache_state(self->cache, number) == PFD_ARROW_DECODING) {
+    for (int64_t i = 0; i < MOST_HELD; i++) {
         pfd_arrow_decoded *made;
+        if (pfd_arrow_cache_state(self->cache, number) != PFD_ARROW_DECODING) return;
         int64_t other = absent_group(args, row);
         if (other < 0 || pfd_arrow_cache_hold(self->cache, self->host, other, decode, self,
                                               args->scratch, &made, &later) != PFD_OK)
