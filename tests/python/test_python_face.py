@@ -1,6 +1,5 @@
 """What a Python user sees: functions made from the registry, blobs, forms of a batch."""
 
-import dataclasses
 import importlib
 import inspect
 import os
@@ -176,12 +175,12 @@ def test_signature():
 
 def test_folder_comes_before_what_an_op_requires_itself():
     op = find_op("MiniReader")
-    own = dataclasses.replace(op.attr("data_part_num"), name="columns", default=None)
-    reader = dataclasses.replace(op, attrs=(own, *op.attrs))
+    own = op.attr("data_part_num")._replace(name="columns", default=None)
+    reader = op._replace(attrs=(own, *op.attrs))
     parameters = list(inspect.signature(make_function(reader)).parameters.values())
     assert [one.name for one in parameters[:2]] == ["data_dir", "columns"]
     assert parameters[1].kind is inspect.Parameter.KEYWORD_ONLY
-    stream = dataclasses.replace(op, attrs=(own,))
+    stream = op._replace(attrs=(own,))
     assert str(inspect.signature(make_function(stream))).startswith("(*, columns: int")
 
 
