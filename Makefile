@@ -218,7 +218,8 @@ test-reports: all .venv/test
 	$(PYTEST) -p no:xdist $(addprefix tests/reports/,planted_suite.py measured_suite.py) $(ARGS)
 
 # Tests that need the packages of an integration, which go into .venv; `make test` skips the tests of
-# absent packages, and runs the others.  Names tell by -k which tests need them.  These libraries have threads and processes of their own, so JOBS is small.
+# absent packages, and runs the others.  Names tell by -k which tests need them.  These libraries have
+# threads and processes of their own, so JOBS is small.
 test-torch test-jax test-numba test-trainers: JOBS = 2
 # Where jax is in .venv, `make test-jax` runs the page that needs both.
 #: 2 test-torch  with torch, Lightning and accelerate, which it adds to .venv
