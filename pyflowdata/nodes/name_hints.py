@@ -37,7 +37,6 @@ NAMES = {
     "CIFAR10": "CIFARReader(folder, batch_size=n)",
     "CSVDataset": "flow.open(path)",
     "ChainDataset": _OF_DATA.format("concat(other)"),
-    "ConcatDataset": _OF_DATA.format("concat(other)"),
     "Cifar10Dataset": "CIFARReader(folder, batch_size=n)",
     "Clip": _NUMPY.format('np.clip, "x", a_min=0, a_max=1'),
     "CocoDataset": _COCO,

@@ -189,7 +189,7 @@ while len(seen) > before:
         sys.settrace(trace)
         iter(loader)
         sys.settrace(None)
-print(len(seen) > 200)
+print(len(seen) > 150)
 """
     run = programs.run(code)
     assert (run.returncode, run.stdout, run.stderr) == (0, "True\n", "")
