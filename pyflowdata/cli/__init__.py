@@ -85,7 +85,11 @@ def _listed_of_kit() -> str:
     return "\n".join([f"with the kit ({remedies.KIT}):", *lines])
 
 
-def _parser(chosen: str | None) -> argparse.ArgumentParser:
+def _parser(arguments: list[str]) -> argparse.ArgumentParser:
+    chosen = next((one for one in arguments if not one.startswith("-")), "")
+    commands = {module.replace("_", "-"): module for module in COMMANDS}
+    if arguments[:1] == [chosen] and chosen in commands:
+        commands = {chosen: commands[chosen]}  # parsers of all take as long as a small command
     parser = argparse.ArgumentParser(
         prog="pyflowdata", description="Data loading in C for models in Python.",
         epilog=_listed_of_kit(), formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -97,12 +101,12 @@ def _parser(chosen: str | None) -> argparse.ArgumentParser:
     debug.add_argument(
         "--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks"
     )
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for module, summary in COMMANDS.items():
-        command = module.replace("_", "-")
+    parsers = parser.add_subparsers(metavar="COMMAND", required=True)
+    for command, module in commands.items():
+        summary = COMMANDS[module]
         about = summary[0].upper() + summary[1:] + "."
         listed: dict[str, Any] = {} if module in _IN_KIT else {"help": summary}
-        sub = commands.add_parser(command, description=about, parents=[debug], **listed)
+        sub = parsers.add_parser(command, description=about, parents=[debug], **listed)
         if command == chosen:
             found = module_of(module)
             found.add_arguments(sub)
@@ -180,11 +184,10 @@ def _open_output() -> bool:
 
 
 def _run(arguments: list[str]) -> int:
-    chosen = next((one for one in arguments if not one.startswith("-")), None)
     args = argparse.Namespace(debug=False)
     try:
         starting.raise_again()
-        args = _parser(chosen).parse_args(arguments)
+        args = _parser(arguments).parse_args(arguments)
         code: int = args.run(args)
         sys.stdout.flush()
         return code
