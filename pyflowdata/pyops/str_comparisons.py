@@ -22,8 +22,6 @@ from .function_digest import source_of
 from .op import function_place, name_of
 
 _KEEPS_BYTES = ("lower", "upper", "strip", "lstrip", "rstrip", "title", "removeprefix")
-
-
 _TAKE_STR = ("decode", "hex")  # methods of bytes
 _ORDERS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 _TURNED = str.maketrans("<>", "><")

@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import pickle
 import pprint
+import sys
 import threading
 import time
 

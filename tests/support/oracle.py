@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +19,6 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-
 
 SANITIZED = "san" in os.environ.get("PYFLOWDATA_LIBRARY", "")
 """A sanitizer's own memory and slowness say nothing about the library's."""
