@@ -8,12 +8,11 @@ has no part in what a record is.
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import math
 import sys
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
 

@@ -51,7 +51,7 @@ from .reader_advice import (
     warn_of_two_orders,
 )
 from .shares import find_share
-from .state import ENDLESS, Reader, make_state, read_state, was_in_loop
+from .state import ENDLESS, make_state, read_state, was_in_loop
 
 if TYPE_CHECKING:
     from ..insight.counters import CountedLoader, Counters, DataFacts
