@@ -491,8 +491,8 @@ class _Texts:
 
 
 def _is_dense(texts: int, longest: int, elements: int) -> bool:
-    """Whether texts that are padded to one length take little memory, or little more than their
-    own.
+    """Whether texts that are padded to one length take no more than a batch does, or than
+    _MOST_PADDING times their own memory.
     """
     return texts * longest <= max(_BATCH_BYTES, _MOST_PADDING * elements)
 

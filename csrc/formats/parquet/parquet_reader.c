@@ -527,8 +527,8 @@ static pfd_status decode(const void *ctx, pfd_scratch *scratch, pfd_arrow_decode
 /* The groups that a call holds: neighbours in a shuffled order are in any of a window. */
 enum { MOST_HELD = 16 };
 
-/* The first group that is neither there nor decoded by a thread, of those that the rows of a call
- * need from `row` on, or in sequence of those after it; -1: none. */
+/* The first group that no thread has decoded or decodes now: of those that the rows of a call need
+ * from `row` on, or, in sequence, of those that come next; -1: none. */
 static int64_t absent_group(const pfd_compute_args *args, int64_t row)
 {
     enum { MOST_AHEAD = 4 };
