@@ -199,8 +199,8 @@ build/tests.txt build/trainers.txt:
 test-kit: all .venv/test .venv/mypy
 	$(PYTEST) $(PARALLEL) kit/tests $(ARGS)
 
-# The C tests on aarch64, which qemu emulates: for its bits, not for its speed: -O1 takes three quarters
-# of the time of -O2.  `make check` compiles the same objects.
+# The C tests on aarch64, which qemu emulates: for its bits, not for its speed.  With -O1 they take three
+# quarters of the time of -O2.  `make check` compiles the same objects.
 ARM_FLAGS = -g0 -O1 $(CFLAGS)
 #: 2 test-arm  the C tests for aarch64 under qemu
 test-arm:
@@ -397,7 +397,8 @@ tsan:
 OR_NONE = $(if $(ARGS),|| [ $$? = 5 ])
 run-asan: LAUNCH = ASAN_OPTIONS=detect_leaks=1 $(FIXED_ADDRESSES)
 run-asan: run-asan-files run-asan-objects run-c-tests
-# One process, beside those of the files: each takes as long to start as a third of these tests.
+# In one process, beside those of run-asan-files: the start of another one takes as long as a third of
+# these tests.
 run-asan-objects: $(LIBRARY) $(DECLARED) .venv/test
 	PYTHONMALLOC=malloc $(IN_SANITIZER) -p no:xdist -m 'not slow' $(ASAN_OBJECT_TESTS) $(ARGS) $(OR_NONE)
 run-asan-files: private JOBS := $(shell expr $(JOBS) - 1)

@@ -172,7 +172,7 @@ static pfd_arrow_decoded *take_one(pfd_arrow_cache *cache, int64_t most)
 static pfd_arrow_cache *find_cache(const pfd_arrow_account *account)
 {
     pfd_arrow_cache *found = NULL;
-    pfd_arrow_decoded first = {0};
+    pfd_arrow_decoded first = {0}; /* a copy: the batch may go when its mutex is released */
     for (pfd_arrow_cache *cache = account->first; cache; cache = cache->next) {
         pthread_mutex_lock(&cache->mutex);
         const pfd_arrow_decoded *one = find_dropped(cache);

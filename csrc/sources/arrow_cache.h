@@ -22,7 +22,8 @@ typedef struct pfd_arrow_decoded {
     void *data;                  /* what the words lead to, and how it is freed */
     void (*release)(void *data); /* NULL: nothing is */
     int64_t bytes, used; /* all memory, and when it was last used */
-    int64_t rows, left;  /* set by who decodes, 0: not known; those that the epoch has not read */
+    int64_t rows;        /* set by who decodes; 0: not known */
+    int64_t left;        /* rows that the epoch has not read */
     int32_t holders, state;
     int32_t loans; /* of the holders: scratches */
     struct pfd_arrow_cache *cache;

@@ -363,8 +363,8 @@ def run(job: Job, say: Callable[[Said], None]) -> None:
 
 def begin(_content: bytes, _memory: SharedMemory, send: Send) -> Callable[[bytes], None]:
     """Does a pickled job, for pyflowdata.workers."""
-    for name in ("counters", "stalls", "tuning"):  # of loaders; once here, not in every fork
-        importlib.import_module(f"pyflowdata.insight.{name}")
+    from pyflowdata.insight import counters, stalls, tuning  # noqa: F401  (here, not in each fork)
+
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(0))  # and ends its forks
 

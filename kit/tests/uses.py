@@ -20,7 +20,7 @@ FUNCTIONS = """
 """.split()
 
 MODULES = """
-    pyflowdata pyflowdata.cli.usage pyflowdata.errors pyflowdata.loader
+    pyflowdata pyflowdata.cli.usage pyflowdata.errors pyflowdata.insight pyflowdata.loader
     pyflowdata.native pyflowdata.native.declared
     pyflowdata.nodes pyflowdata.nodes.attr_values pyflowdata.nodes.node pyflowdata.nodes.objects
     pyflowdata.nodes.registry pyflowdata.nodes.tables pyflowdata.plugins

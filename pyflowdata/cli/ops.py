@@ -7,7 +7,7 @@ import inspect
 import json
 import textwrap
 
-from ..nodes import Attr, Op, find_op, registered_ops
+from ..nodes import BUILT_IN, Attr, Op, find_op, registered_ops
 from ..nodes.op_texts import docstring
 from ..nodes.op_functions import signature
 from ..plugins.packages import load_named
@@ -31,7 +31,7 @@ def _print_table(ops: list[Op]) -> None:
     for op in ops:
         summary = op.doc.partition(". ")[0].rstrip(".") + "."
         print(f"{op.name:{width}}  {_kind(op):6}  {summary}")
-    origins = {op.origin for op in ops} - {"built in"}
+    origins = {op.origin for op in ops} - {BUILT_IN}
     for origin in sorted(origins):
         names = ", ".join(op.name for op in ops if op.origin == origin)
         print(f"\nfrom {origin}: {names}")

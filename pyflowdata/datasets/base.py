@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import Error, InvalidArgumentError, UnsupportedError, WrongUseError, shown
 from ..formats import FORMATS, Field, field_of, head_of, output_names
-from ..nodes import Blob, Node, find_op
+from ..nodes import BUILT_IN, Blob, Node, find_op
 from ..nodes.file_states import FileState, refuse_changed, state_of_files
 from ..nodes.node import Records, nodes_of
 from ..nodes.tables import Table
@@ -69,7 +69,7 @@ def _compression_of(reader: Node) -> str | None:
         return None
     own = [one for one in FORMATS.values() if one.reader == reader.op.name]
     if not own or any(
-        one.decompresses_whole or one.refuses_compressed or one.origin != "built in" for one in own
+        one.decompresses_whole or one.refuses_compressed or one.origin != BUILT_IN for one in own
     ):
         return None
     try:

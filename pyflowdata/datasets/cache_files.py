@@ -25,6 +25,7 @@ from ..errors import FileError, InvalidArgumentError
 from ..native import ffi, lib, risk_of, text, xxh64
 from ..native.calling_line import warn_program_once
 from ..native.lock_files import open_lock, try_lock
+from ..pyops.function_digest import sha256
 from .expressions import parsed
 
 # ---- The folder ----------------------------------------------------------------------------------
@@ -365,10 +366,8 @@ class CachedArray:
         """Names the file for the result `identity`, and touches no file.  A file that was made from
         data in another state is replaced later.
         """
-        import hashlib  # loads a large library
-
-        self.path = folder / f"{hashlib.sha256(identity.encode()).hexdigest()[:32]}.column"
-        self._state = hashlib.sha256(state.encode()).digest()
+        self.path = folder / f"{sha256(identity.encode())[:32]}.column"
+        self._state = bytes.fromhex(sha256(state.encode()))
 
     def load(self) -> Array | None:
         """The array, mapped; None if there is no whole and current file."""

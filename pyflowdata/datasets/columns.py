@@ -8,12 +8,11 @@ has no part in what a record is.
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import math
 import sys
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
 
@@ -492,8 +491,8 @@ class _Texts:
 
 
 def _is_dense(texts: int, longest: int, elements: int) -> bool:
-    """Whether texts that are padded to one length take little memory, or little more than their
-    own.
+    """Whether texts that are padded to one length take no more than a batch does, or than
+    _MOST_PADDING times their own memory.
     """
     return texts * longest <= max(_BATCH_BYTES, _MOST_PADDING * elements)
 

@@ -644,7 +644,7 @@ class CSV(Format):
         if _is_json(head.split(b"\n", 1)[0]):
             raise InvalidArgumentError(
                 "its first line is an object of JSON, and no row of CSV: give format='json', or "
-                "the name of the file the suffix .jsonl", file=one.path,
+                "rename the file so that it ends in .jsonl", file=one.path,
             )  # fmt: skip
         table = _table_of(head, len(one.head) < HEAD, given, self._missing())
         attrs: list[tuple[str, Any]] = []

@@ -53,11 +53,12 @@ class ThreadSince(NamedTuple):
     """The work of a thread of a loader, and the time at which the watch first saw it.
 
     Attributes:
+        number: The thread, counted from 0; the one in next() is the last.
         mark: Changes when the thread goes on to other rows or to another item of work.
         now: The `pfd_thread_now`.
     """
 
-    index: int  # type: ignore[assignment]  # hides a method of tuples
+    number: int
     num_threads: int
     mark: tuple[int, int]
     since: float
@@ -71,8 +72,8 @@ class ThreadSince(NamedTuple):
         while lib.pfd_loader_get_thread(handle, len(found), now) == 0:
             found.append(now)
             now = new_struct("pfd_thread_now")
-        for index, now in enumerate(found):
-            yield cls(index, len(found) - 1, (now.count, now.work), seen, now)
+        for number, now in enumerate(found):
+            yield cls(number, len(found) - 1, (now.count, now.work), seen, now)
 
     @property
     def is_idle(self) -> bool:
@@ -91,7 +92,7 @@ def _describe(
     if not on_it:
         said.insert(0, "no thread is at work on it")
     others = [each for each in threads if each not in busy[:_MOST]]
-    others = [each for each in others if not (each.is_idle and each.index == each.num_threads)]
+    others = [each for each in others if not (each.is_idle and each.number == each.num_threads)]
     num_idle = sum(each.is_idle for each in others)
     if num_idle:
         said.append(f"{num_idle} of the loader's threads {_are(num_idle)} idle")
@@ -111,7 +112,7 @@ def _of_thread(handle: CData, thread: ThreadSince, now: float) -> str:
     """What a thread does, in words; "": the loader was closed meanwhile."""
     doing = encode(read_doing(handle)[thread.now.work], "op")
     duration, text = encode(seconds(now - thread.since), "duration"), ffi.new("char[]", _ROOM)
-    lib.pfd_loader_tell_thread(handle, thread.index, thread.now, doing, duration, text, _ROOM)
+    lib.pfd_loader_tell_thread(handle, thread.number, thread.now, doing, duration, text, _ROOM)
     return os.fsdecode(ffi.string(text))
 
 
@@ -228,8 +229,7 @@ class Wait:
     Attributes:
         stall: The last one, or None.
         failure: A warning that a filter made an error, for the next() that waits for its batch.
-        python_threads: What `python_threads_now()` found while next() waited, summed over
-            looks.
+        python_threads: What `python_threads_now()` found while next() waited, summed over looks.
     """
 
     def __init__(self, loader: Any, seconds: float) -> None:
@@ -283,9 +283,9 @@ class Wait:
         if self._is_told:
             return
         for thread in ThreadSince.all(loader.handle, now):
-            before = self._threads.get(thread.index)
+            before = self._threads.get(thread.number)
             if before is None or before.mark != thread.mark:
-                self._threads[thread.index] = thread
+                self._threads[thread.number] = thread
         if now - self._since >= self.seconds:
             self._is_told = True
             self._tell(loader, now)

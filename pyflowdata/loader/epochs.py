@@ -110,13 +110,13 @@ class Cursor:
     @property
     def is_at_last(self) -> bool:
         """Whether a loop over one epoch has its last batch, and has not asked for more."""
-        is_whole = self.share.count == 1 and not self.is_endless
+        is_whole = self.share.total == 1 and not self.is_endless
         return is_whole and self.started is not None and 0 < self.num_batches <= self.position
 
     def next(self) -> tuple[int, int]:
         """Epoch and position of the next batch; the end of an epoch is the next one's start, unless
         steps are shared."""
-        is_whole = self.share.count == 1  # after the last step other shares may have batches left
+        is_whole = self.share.total == 1  # after the last step other shares may have batches left
         if is_whole and 0 < self.num_batches <= self.position:
             return self.epoch + 1, 0
         return self.epoch, self.position
@@ -281,7 +281,7 @@ class Batches(Iterator[BatchT]):
             )
         # Resumed after a stream's last batch, the first thing seen is the end: the next epoch
         # starts, as for counted readers.  Other shares may have batches of this one left.
-        is_over = self._resumes and cursor.share.count == 1
+        is_over = self._resumes and cursor.share.total == 1
         goes_on, self._resumes = self._endless or is_over, False
         self._loader.note(END, cursor.epoch, cursor.position)
         if goes_on:

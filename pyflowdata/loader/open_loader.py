@@ -51,7 +51,7 @@ from .reader_advice import (
     warn_of_two_orders,
 )
 from .shares import find_share
-from .state import ENDLESS, Reader, make_state, read_state, was_in_loop
+from .state import ENDLESS, make_state, read_state, was_in_loop
 
 if TYPE_CHECKING:
     from ..insight.counters import CountedLoader, Counters, DataFacts
@@ -430,7 +430,7 @@ class OpenLoader:
     @property
     def is_shared(self) -> bool:
         """Whether other loaders have steps of the same epoch, which may be left after its own."""
-        return self.share.count > 1
+        return self.share.total > 1
 
     def tell_epoch(self) -> None:
         """Notes that the program has chosen the next epoch."""
@@ -570,7 +570,7 @@ class OpenLoader:
             "seeds": [None if one.shuffle == "none" else one.seed for one in self.readers],
             "rank": first.rank,
             "world_size": first.world_size,
-            "share": [self.share.index, self.share.count],
+            "share": [self.share.number, self.share.total],
             "records": first.records,
             "rows": -1 if min(rows) < 0 or self.cursor.num_batches < 0 else min(rows),
             "steps": self.cursor.num_batches,

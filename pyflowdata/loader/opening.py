@@ -68,7 +68,7 @@ def open_handle(
     if not isinstance(rule, str) or rule not in _ZIP:
         raise InvalidArgumentError(f"zip = {shown(rule)}; it must be one of {', '.join(_ZIP)}")
     options.zip = _ZIP[rule]
-    options.share, options.num_shares = share.index, share.count
+    options.share, options.num_shares = share.number, share.total
     options.has_peers = has_peers()
     options.is_interrupted = IS_INTERRUPTED
     for node in reader_nodes(blobs):

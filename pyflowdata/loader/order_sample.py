@@ -223,7 +223,6 @@ def data_facts(
     )
 
 
-
 def _as_dict(reader: Reader) -> dict[str, Any]:
     return {**reader._asdict(), "index": reader.index._asdict(), "shuffle": reader.shuffle}
 

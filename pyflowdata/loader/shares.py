@@ -21,23 +21,23 @@ _FRAMEWORK = "torch.utils.data"
 
 
 class Share(NamedTuple):
-    """Steps `index`, `index + count` and so on of each epoch.
+    """Steps `number`, `number + total` and so on of each epoch.
 
     Attributes:
-        index, count: Number of the share, and how many shares there are.
+        number, total: Number of the share, and how many shares there are.
         source: Who chose the share; "": there is one share, of all steps.
     """
 
-    index: int = 0  # type: ignore[assignment]  # hides a method of tuples
-    count: int = 1  # type: ignore[assignment]
+    number: int = 0
+    total: int = 1
     source: str = ""
 
     def __str__(self) -> str:
-        return f"share={self.index}/{self.count} ({self.source})" if self.source else ""
+        return f"share={self.number}/{self.total} ({self.source})" if self.source else ""
 
     def size(self, num_steps: int) -> int:
         """How many of `num_steps` steps belong to the share; -1 if their number is not known."""
-        return num_steps if num_steps < 0 else len(range(self.index, num_steps, self.count))
+        return num_steps if num_steps < 0 else len(range(self.number, num_steps, self.total))
 
 
 def find_share(given: Any, blobs: Sequence[Blob]) -> Share:

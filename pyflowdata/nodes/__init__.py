@@ -2,10 +2,11 @@
 
 from .row_types import NUMBERS, dtype_name, dtype_number, is_bfloat16, numpy_dtype, widened
 from .node import Blob, Node
-from .op_facts import Attr, Op
+from .op_facts import BUILT_IN, Attr, Op
 from .registry import find_op, op_names, registered_ops
 
 __all__ = [
+    "BUILT_IN",
     "Attr",
     "Blob",
     "NUMBERS",

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 AttrValue = bool | int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
+BUILT_IN = "built in"  # the origin of what is in the library itself
 _ENDLESS = 2.0**31 - 2  # larger integer limits are those of the type
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..errors import InternalError, InvalidArgumentError
 from ..native import CData, address_of, build_hint, check, encode, ffi, lib, new_error, text
-from .op_facts import Op, OpReader
+from .op_facts import BUILT_IN, Op, OpReader
 
 
 def _host_outputs() -> Iterator[str]:
@@ -185,7 +185,7 @@ def registered_formats() -> tuple[FileFormat, ...]:
             _formats[address] = _read_format(found, text(lib.pfd_format_origin(place)))
         others.append(_formats[address])
     if not _built_in:
-        _built_in = tuple(one for one in others if one.origin == "built in")
+        _built_in = tuple(one for one in others if one.origin == BUILT_IN)
         return tuple(others)
     return (*_built_in, *others) if others else _built_in
 

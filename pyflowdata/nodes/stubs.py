@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .op_facts import ROW_OPTIONS, Attr, Op, Port
+from .op_facts import BUILT_IN, ROW_OPTIONS, Attr, Op, Port
 from .op_texts import (
     BAD_ARGUMENT_DOC,
     NAME_DOC,
@@ -33,7 +33,6 @@ from .op_texts import (
 )
 
 _COLUMNS = 100
-_BUILT_IN = "built in"
 _RAISES = textwrap.fill(BAD_ARGUMENT_DOC, 96, initial_indent=" " * 4, subsequent_indent=" " * 8)
 _SAID_ONCE = f'''\
 
@@ -494,7 +493,7 @@ def _exported(ops: Sequence[Op]) -> str:
 
 
 def _built_in(ops: Sequence[Op]) -> list[Op]:
-    return [op for op in ops if op.origin == _BUILT_IN]
+    return [op for op in ops if op.origin == BUILT_IN]
 
 
 def _declarations(ops: Sequence[Op], common: _Common) -> list[str]:

@@ -9,8 +9,8 @@ from typing import Any
 from ..native import CData, ffi, lib, new_struct
 from .callbacks import c_function
 
-# What C calls for samples.  Few programs have such sources: the first call imports the module,
-# which then gives C its own functions.
+# What C calls for samples.  Few programs have such sources: these functions stand in for those of a
+# module until the first call, which imports the module, and it gives C its own.
 
 
 def _functions(kind: str, module: str) -> tuple[CData, list[CData]]:
@@ -38,6 +38,7 @@ def _fail(module: str, args: tuple[Any, ...], failure: BaseException) -> int:
     return failed
 
 
-_late = _functions("pfd_object_source", "sources"), _functions("pfd_row_group_source", "row_groups")
-lib.pfd_object_source_set(_late[0][0])
-lib.pfd_row_group_source_set(_late[1][0])
+_objects, _kept_objects = _functions("pfd_object_source", "sources")
+_row_groups, _kept_row_groups = _functions("pfd_row_group_source", "row_groups")
+lib.pfd_object_source_set(_objects)
+lib.pfd_row_group_source_set(_row_groups)

@@ -327,6 +327,8 @@ def note_failure(
     """Notes the row and a possible cause, for the message about an exception of a function.
 
     Args:
+        failure: The exception.
+        function: The user's function.
         fields: The names of the fields that a record may have.
         texts: Those of the record's fields that are texts.
         row: The first row of the call; None: it is not known.

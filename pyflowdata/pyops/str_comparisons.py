@@ -22,8 +22,6 @@ from .function_digest import source_of
 from .op import function_place, name_of
 
 _KEEPS_BYTES = ("lower", "upper", "strip", "lstrip", "rstrip", "title", "removeprefix")
-
-
 _TAKE_STR = ("decode", "hex")  # methods of bytes
 _ORDERS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 _TURNED = str.maketrans("<>", "><")
@@ -93,15 +91,15 @@ def hint_of_texts(
     """
     if type(failure) is AttributeError and isinstance(failure.obj, bytes) and texts:
         names = " and ".join(map(repr, sorted(texts)))
-        return f"; a text of a record is bytes, as {names}: its decode() is a str"
+        return f"; texts of a record are bytes, here {names}: decode() makes a str of one"
     found = None
     if type(failure) is TypeError:
         found = _found(_Mixtures, function, texts, by_place, False, is_batched)
     if found is None:
         return ""
     expression, field, *_ = found
-    return (f"; {field!r} is bytes, as a text of a record is: {expression} takes b'...' for a str, "
-            "or decode() of the text")  # fmt: skip
+    return (f"; {field!r} is bytes, as texts of a record are: in {expression} write b'...' for the "
+            "str, or call decode() of the text")  # fmt: skip
 
 
 def _found(

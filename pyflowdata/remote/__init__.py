@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from . import client as client
     from .cache import CacheInfo, cache_info, configure, open_copy, staging_folder
 
-_OF_CACHE = ("CacheInfo", "cache_info", "configure", "open_copy", "staging_folder")
-__all__ = ["CacheInfo", "cache_info", "configure", "is_remote", "open_copy", "staging_folder"]
-
+__all__ = ["CacheInfo", "cache_info", "configure", "open_copy", "staging_folder"]  # of the cache
 
 _opening = threading.local()  # `goes_on`
 
@@ -63,9 +61,10 @@ def _cache() -> Any:
 
 
 def __getattr__(name: str) -> object:
+    """Imports the client or the cache when a program first names it, or a part of the cache."""
     if name == "client":
         return importlib.import_module(".client", __name__)
-    if name in _OF_CACHE:
+    if name in __all__:
         return getattr(_cache(), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -75,7 +75,7 @@ def test_elements_of_fields_and_the_other_fields_with_them():
         0, 1, 2, 3, 4, 5, 1]  # fmt: skip
 
 
-@pytest.mark.parametrize("processes", [0, 1])
+@pytest.mark.parametrize("processes", [0, 2])
 def test_parts_of_a_function(processes):
     parts = made().explode(own.words_of_record, processes=processes)
     assert len(parts) == 10 and words_of(parts) == expected_words()

@@ -852,17 +852,17 @@ def test_a_str_that_meets_a_text_is_told_that_texts_are_bytes():
     }  # fmt: skip
     for expression, use in own.items():
         name = "t" if "t.replace" in expression else "text"
-        said = f"'{name}' is bytes, as a text of a record is: {expression} takes b'...' for a str"
+        said = f"'{name}' is bytes, as texts of a record are: in {expression} write b'...' for"
         with pytest.raises(flow.UserFunctionError) as caught:
             use()
         assert said in str(caught.value) and "test_records.py:" in str(caught.value)
-    with pytest.raises(flow.UserFunctionError, match="is bytes, as 'text': its decode"):
+    with pytest.raises(flow.UserFunctionError, match="are bytes, here 'text': decode"):
         data.map(lambda r: {"n": [r["y"], r["text"].casefold()]})
     for other in (lambda r: {"n": [r["y"] + "!", r["text"].decode("utf-8")]},
                   lambda r: {"n": (r["y"].casefold(), r["text"])}):  # fmt: skip
         with pytest.raises(flow.UserFunctionError) as caught:
             data.map(other)
-        assert "is bytes" not in str(caught.value)
+        assert "bytes" not in str(caught.value)
 
 
 def test_a_name_that_is_no_field_is_a_key_error_with_the_likely_one():

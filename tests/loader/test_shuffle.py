@@ -178,7 +178,7 @@ def test_a_block_is_read_in_one_window(table, size, block_size, blocks):
         assert (last - first < block_size * blocks).all(), "a block spans a window at most"
         in_use = np.cumsum(np.bincount(first, minlength=size))
         in_use -= np.cumsum(np.bincount(last + 1, minlength=size))[:size]
-        assert in_use.max() <= blocks, "what is begun and not done is of one window"
+        assert in_use.max() <= blocks, "what is started and not done is of one window"
         for batch_size in (5, 32, 64):
             windows = 2  # as a batch is no longer than a window
             pairs = np.unique(np.arange(size) // batch_size * num_blocks + block_of)

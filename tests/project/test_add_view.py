@@ -1,6 +1,5 @@
 """Adding a view touches one C file, one line of a list, one test and one example: done here."""
 
-
 import pytest
 from support import programs
 from support.scratch_tree import build_scratch_tree

@@ -92,6 +92,7 @@ def test_oneflow_points_are_those_of_numpy(points):
 # ---- PyTorch ----------------------------------------------------------------------------------
 
 COMPARE = """
+from pathlib import Path
 
 paths = sorted(Path("clips").iterdir())
 everything = {}

@@ -100,7 +100,9 @@ class _Handler(BaseHTTPRequestHandler):
     server: Server
 
     def parse_request(self) -> bool:
-        """The parser that the base class has is one of mails, and takes longer than an answer."""
+        """Reads the headers as lines: the base class parses them as those of a mail, which takes
+        longer than the answer.
+        """
         self.requestline = self.raw_requestline.decode("latin-1").rstrip()
         self.command, self.path, self.request_version = self.requestline.split()
         self.headers = {}

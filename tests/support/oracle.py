@@ -20,7 +20,6 @@ import pytest
 
 import pyflowdata as flow
 
-
 SANITIZED = "san" in os.environ.get("PYFLOWDATA_LIBRARY", "")
 """A sanitizer's own memory and slowness say nothing about the library's."""
 

@@ -527,8 +527,8 @@ static pfd_status decode(const void *ctx, pfd_scratch *scratch, pfd_arrow_decode
 /* The groups that a call holds: neighbours in a shuffled order are in any of a window. */
 enum { MOST_HELD = 16 };
 
-/* The first group that is neither there nor decoded by a thread, of those that the rows of a call
- * need from `row` on, or in sequence of those after it; -1: none. */
+/* The first group that no thread has decoded or decodes now: of those that the rows of a call need
+ * from `row` on, or, in sequence, of those that come next; -1: none. */
 static int64_t absent_group(const pfd_compute_args *args, int64_t row)
 {
     enum { MOST_AHEAD = 4 };
@@ -599,15 +599,15 @@ static pfd_status hold(const pfd_compute_args *args, holding *all, int64_t row, 
 }
 
 /* Where a row is: the group, which is held, and the piece of it. */
-typedef struct place {
+typedef struct row_place {
     const decoded_group *from; /* NULL: it would take a place in use */
     const piece *piece;
     pfd_arrow_spot spot;
     int64_t *read; /* rows of the group, to be counted */
-} place;
+} row_place;
 
-static pfd_status find_place(const pfd_compute_args *args, holding *all, int64_t row, place *out,
-                             pfd_error *err)
+static pfd_status find_row(const pfd_compute_args *args, holding *all, int64_t row, row_place *out,
+                           pfd_error *err)
 {
     const parquet *self = args->source;
     int64_t ordinal = args->records[row].ordinal;
@@ -641,8 +641,8 @@ static pfd_status gather_rows(const pfd_compute_args *args, holding *all, pfd_ar
     const decoded_group *like = NULL;
     pfd_arrow_spot spots[AT_ONCE];
     for (row->n = 0; row->n < n && row->n < AT_ONCE; row->n++) {
-        place at;
-        pfd_status status = find_place(args, all, row->row + row->n, &at, err);
+        row_place at;
+        pfd_status status = find_row(args, all, row->row + row->n, &at, err);
         if (status != PFD_OK && !like) return status; /* else again, when it is the first row */
         if (!at.from || (like && at.from->digest != like->digest)) break;
         like = at.from;
@@ -665,8 +665,8 @@ static pfd_status write_rows(const pfd_compute_args *args, holding *all, pfd_err
             PFD_TRY(gather_rows(args, all, &row, alone, err));
             continue;
         }
-        place at;
-        PFD_TRY(find_place(args, all, row.row, &at, err));
+        row_place at;
+        PFD_TRY(find_row(args, all, row.row, &at, err));
         row.space = at.spot.space;
         row.index = at.spot.index;
         row.n = pfd_arrow_neighbours(args, row.row, args->records[row.row].ordinal - row.index +

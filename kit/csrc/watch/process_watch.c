@@ -455,14 +455,14 @@ static void locale_check(const pfd_kit_call *call)
 /* ---- All of them ----------------------------------------------------------------------------- */
 
 /* A look takes longer than a call of frame(), of which there is one for each record.  It comes
- * after the first call of a function, then after so many more, and before another one's call. */
-enum { calls_of_a_look = 64 };
+ * after the first call of a function, after so many more, and before a call of another one. */
+enum { calls_between_looks = 64 };
 static const char *_Atomic last_function;
-static _Atomic int32_t num_unlooked; /* the last calls, all of this function */
+static _Atomic int32_t calls_since_look; /* the last calls, all of this function */
 
 static void look(const pfd_kit_call *call)
 {
-    atomic_store(&num_unlooked, 0);
+    atomic_store(&calls_since_look, 0);
     signals_check(call);
     settings_check(call);
     environment_check(call);
@@ -472,7 +472,7 @@ static void look(const pfd_kit_call *call)
 static void look_at_others(const pfd_kit_call *call)
 {
     const char *function = atomic_load(&last_function);
-    if (atomic_load(&num_unlooked) > 0 && function != call->function)
+    if (atomic_load(&calls_since_look) > 0 && function != call->function)
         look(&(pfd_kit_call){.run = call->run, .function = function});
 }
 
@@ -480,7 +480,7 @@ void pfd_kit_process_begin(pfd_kit_run_state *run)
 {
     is_full = run->options->watch_state;
     last_function = NULL;
-    num_unlooked = 0;
+    calls_since_look = 0;
     signals_begin();
     settings_begin();
     environment_begin();
@@ -524,7 +524,8 @@ void pfd_kit_process_check(pfd_kit_call *call, pfd_status status)
     if (call->run->options->num_threads > 1) return;
     look_at_others(call);
     int32_t is_again = atomic_exchange(&last_function, call->function) == call->function;
-    if (is_again && !is_full && atomic_fetch_add(&num_unlooked, 1) + 1 < calls_of_a_look) return;
+    if (is_again && !is_full && atomic_fetch_add(&calls_since_look, 1) + 1 < calls_between_looks)
+        return;
     look(call);
     if (!is_full) return;
     pfd_kit_calls_check(call);

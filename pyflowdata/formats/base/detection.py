@@ -259,9 +259,13 @@ def head_of(path: str | os.PathLike[str]) -> Head:
 
 
 def begins_with_text(path: str) -> bool:
-    """Whether the first bytes of a file are text in UTF-8; no, if it is in a store."""
+    """Whether the first bytes of a file are text in UTF-8; a file in a store is not looked at, and
+    counts as bytes.
+    """
+    if is_remote(path):
+        return False
     try:
-        head = b"\0" if is_remote(path) else head_of(path).data
+        head = head_of(path).data
         codecs.getincrementaldecoder("utf-8")().decode(head)  # the last character may be cut
     except (Error, UnicodeDecodeError):
         return False

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ...errors import CorruptDataError, Error, InvalidArgumentError
-from ...nodes import Blob, Op
+from ...nodes import BUILT_IN, Blob, Op
 from ...nodes.registry import FileFormat, registered_formats
 from ... import remote
 from ...remote import is_remote, one_opening
@@ -23,7 +23,6 @@ from .source import Source, reader_of
 # The formats of the C library, each with the additions of its Python module.
 
 _PACKAGE = __name__.rsplit(".", 2)[0]
-_OWN = "built in"  # the origin of formats whose modules are in this package
 
 
 @cache
@@ -31,7 +30,7 @@ def _made(facts: FileFormat) -> Format:
     """The format object: of the class FORMAT of its module, or of the base class."""
     kind: type[Format] = Format
     module = f"{_PACKAGE}.{facts.name}"
-    if facts.origin == _OWN and find_spec(module) is not None:
+    if facts.origin == BUILT_IN and find_spec(module) is not None:
         kind = getattr(import_module(module), "FORMAT", Format)
     return kind(*facts)
 

@@ -400,6 +400,10 @@ def test_a_loader_of_all_fields_says_once_what_is_left_out(monkeypatch):
     said = str(told[0].message)
     assert 'null_int, which has nulls and needs a default, as in fields=["null_int:int' in said
     assert "union, which is no field" in said and "; and" not in said
+    monkeypatch.setattr("pyflowdata.native.calling_line._given", {})
+    monkeypatch.setattr("pyflowdata.loader.reader_advice._MOST_COLUMNS", 5)
+    with pytest.warns(UserWarning, match="; and 1 more. Name"):
+        flow.DataLoader(data.batch(2).blobs).close()
 
 
 @pytest.mark.parametrize("use", [

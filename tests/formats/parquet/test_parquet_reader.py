@@ -411,17 +411,17 @@ WINDOW = dict(shuffle="window", shuffle_block_size=1, shuffle_window=2)
 @pytest.mark.parametrize("order", [{}, WINDOW])
 def test_threads_decode_other_groups_while_one_is_decoded(tmp_path, monkeypatch, order):
     """No thread waits for a group while it needs another one that nobody decodes: a thread stays
-    in its first group until a second one is begun."""
+    in its first group until a second one is started."""
     path, decode = write(tmp_path / "a.parquet", *numbered(400, 400)), row_groups._File.decode
-    begun, waited = [], []
+    started, waited = [], []
 
     def slow(self, readable, group, leaves, rows):
-        begun.append(group)
-        if len(begun) == 1:
+        started.append(group)
+        if len(started) == 1:
             deadline = time.monotonic() + 20
-            while len(begun) < 2 and time.monotonic() < deadline:
+            while len(started) < 2 and time.monotonic() < deadline:
                 time.sleep(0.001)
-            waited.append(len(begun) < 2)
+            waited.append(len(started) < 2)
         return decode(self, readable, group, leaves, rows)
 
     def blobs(seed):
