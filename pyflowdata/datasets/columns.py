@@ -414,8 +414,9 @@ class _Pass:
         kinds = {*map(type, found)}
         if self._is_bitmap and (listed := kinds & {list, tuple, set, dict}):
             self._refuse(f"a {listed.pop().__name__}", len(found))
-        if kinds in ({bytes}, {str}) and not self._is_bitmap:
-            return found
+        for kind, of_kind in ((bytes, (bytes, bytearray)), (str, str)):
+            if kinds and all(issubclass(one, of_kind) for one in kinds) and not self._is_bitmap:
+                return found if kinds == {kind} else [kind().join((one,)) for one in found]
         are_texts = {issubclass(kind, (bytes, str)) for kind in kinds}
         if len(are_texts) > 1:
             self._refuse("texts beside numbers", len(found))

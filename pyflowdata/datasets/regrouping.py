@@ -32,6 +32,7 @@ from ..pyops.records import (
     note_failure,
 )
 from ..pyops.row_function import check_keywords, is_bytes, mapped_op
+from ..ragged import Ragged
 from ..pyops.tensors import Mismatch
 from .base import DatasetBase, named_view, names_of, whole
 from .batches import padding_of, row_lengths
@@ -538,12 +539,24 @@ def _hashes(data: DatasetBase, names: Sequence[str]) -> tuple[Computation, Any]:
     blobs = {name: data._fields[name] for name in names}
 
     def of_batch(batch: Columns) -> Array:
-        return np.stack([hashes_of(batch, seed) for seed in (0, 1)], axis=1)
+        exact = {name: _exact(column) for name, column in batch.items()}
+        return np.stack([hashes_of(batch, 0), hashes_of(exact, 1)], axis=1)
 
     said = f"the key {', '.join(names)}"
     graph = of_blobs(blobs)
-    wanted = Computation(blobs, of_batch, "keys of 128 bits", said)
-    return wanted, None if graph is None else ("keys", tuple(names), graph)
+    wanted = Computation(blobs, of_batch, "keys of 128 bits, exact", said)
+    return wanted, None if graph is None else ("exact keys", tuple(names), graph)
+
+
+def _exact(column: Any) -> Any:
+    """Floats as their bits: the hash of a whole one is that of the integer, which some other float
+    has for its bits.  All NaN are the same, and -0.0 is 0.0.
+    """
+    if column.dtype.kind != "f":
+        return column
+    values = np.asarray(column.values if isinstance(column, Ragged) else column, np.float64) + 0.0
+    bits = np.where(np.isnan(values), np.nan, values).view(np.uint64)
+    return Ragged(bits, column.row_splits) if isinstance(column, Ragged) else bits
 
 
 def _keys(data: DatasetBase, wanted: Computation) -> npt.NDArray[np.uint64]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from ..errors import InvalidArgumentError, shown
-from ..plugins.loading import publish
+from ..plugins import loading
 from .op import PythonOp, describe, name_of, op_name, origin_of
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def _register(
         again = former is not None and origin_of(former.described) == origin_of(described)
         op.add(replace=replace or again)
         _ops[op.name] = op
-        node = publish(op.name)
+        node = loading.publish(op.name)
 
     def decoder(*inputs: Any, name: str | None = None, **attrs: Any) -> Any:
         if _ops.get(op.name) is not op:

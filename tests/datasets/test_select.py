@@ -313,3 +313,12 @@ def test_distinct_keeps_the_first_record_of_each_value(tmp_path):
         data.sample([1.0] * 500).distinct("word")
     with pytest.raises(AttributeError, match=r"distinct\(name\)"):
         data.drop_duplicates("word")
+
+
+def test_distinct_and_group_by_tell_floats_apart_that_are_the_bits_of_others():
+    near = [1.5, float(0x3FF8 << 48), 1.0, 5e-324, -0.0, 0.0, np.nan, -np.nan]
+    splits = np.arange(9)
+    for rows in (np.array(near), np.array([near, near]).T, flow.Ragged(np.array(near), splits)):
+        data = flow.from_arrays({"x": rows, "at": np.arange(8)})
+        assert data.distinct("x").column("at").tolist() == [0, 1, 2, 3, 4, 6]
+        assert len(data.group_by("x")) == 6

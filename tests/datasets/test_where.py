@@ -233,6 +233,10 @@ def test_texts_keep_the_nuls_at_their_ends(tmp_path, cache, passes, monkeypatch)
             column(many, lambda r: r["t"] if r["i"] < last else r["t"].decode())
     words = flow.from_arrays({"t": ["b", "é", "a"]})
     assert [r["t"] for r in words.sort(lambda r: r["t"].decode())] == [b"a", b"b", "é".encode()]
+    for kind in (bytearray, np.bytes_):  # NumPy cuts off NUL in them, too
+        assert column(words, lambda r: kind(r["t"] + b"\0")).tolist() == [  # noqa: B023
+            b"b\0", "é\0".encode(), b"a\0"
+        ]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", [bytes, str])

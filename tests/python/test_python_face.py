@@ -42,6 +42,39 @@ def import_with(library):
     return run.stderr.strip().splitlines()[-1]
 
 
+_TWO_IMPORTS = """
+import importlib.machinery, sys, threading, time
+import pyflowdata as flow
+
+is_there, main = threading.Event(), threading.get_ident()
+
+class Slow(importlib.machinery.SourceFileLoader):
+    def create_module(self, spec):
+        if spec.name == "pyflowdata.plugins":
+            is_there.set()
+            for _ in range(500):  # until the other thread waits for this one
+                if sys._current_frames()[main].f_code.co_name == "acquire":
+                    break
+                time.sleep(0.01)
+
+hook = importlib.machinery.FileFinder.path_hook((Slow, [".py"]))
+sys.path_hooks.insert(0, hook)
+flow.__path__ = [*flow.__path__]
+sys.path_importer_cache.clear()
+first = threading.Thread(target=lambda: flow.Plugin)
+first.start()
+assert is_there.wait(10)
+flow.register_decoder
+first.join()
+"""
+
+
+def test_threads_import_names_of_the_module_at_once():
+    environment = programs.environment()
+    run = subprocess.run([sys.executable, "-c", _TWO_IMPORTS], env=environment, capture_output=True)
+    assert run.returncode == 0 and run.stderr == b""
+
+
 def test_library_that_does_not_fit(tmp_path):
     assert "ImportError: the library /no/such.so does not exist" in import_with("/no/such.so")
     (tmp_path / "text.so").write_text("no library")

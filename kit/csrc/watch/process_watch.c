@@ -493,6 +493,7 @@ void pfd_kit_process_begin(pfd_kit_run_state *run)
 
 void pfd_kit_process_end(pfd_kit_run_state *run)
 {
+    look_at_others(&(pfd_kit_call){.run = run});
     if (is_full) {
         pfd_kit_descriptors_end();
         pfd_kit_calls_end(run);
