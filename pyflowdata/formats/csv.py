@@ -36,7 +36,7 @@ from .base.columns import (
     slices,
 )
 from .base.damage import Damage, Scan
-from .base.detection import HEAD, Detected, begins_with_text, opened, size_of
+from .base.detection import HEAD, Detected, opened, size_of
 from .base.fields import BYTES, Field, notes_of, specs
 from .base.format import Format
 from .base.open_source import open_source
@@ -606,6 +606,7 @@ class CSV(Format):
     """Fields are columns, with the narrowest types that hold their cells."""
 
     writer = CSVWriter
+    is_text = True
 
     def _missing(self) -> list[str]:
         """The cells that count as missing values by default, besides empty ones."""
@@ -731,12 +732,6 @@ class CSV(Format):
                             f"{field.name} has {number.decode()[:40]}, which float64 does not "
                             f"hold: choose its type with --fields, as {field.name}:bytes"
                         )
-
-    def texts(
-        self, files: Sequence[str], keys: Sequence[str], values: Mapping[str, Any]
-    ) -> set[str]:
-        """All, if the first file begins with text in UTF-8."""
-        return set(keys) if files and begins_with_text(files[0]) else set()
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
         """Reads with and without line breaks in cells, and returns the damage of the reading with

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from ..errors import InvalidArgumentError, shown
 from ..native import ffi, lib, text
 from .base.damage import Damage, Scan
-from .base.detection import begins_with_text, file_bytes
+from .base.detection import file_bytes
 from .base.fields import BYTES, Field
 from .base.format import Format
 from .base.columns import as_bytes, bytes_rows, is_bytes_like, only_field
@@ -69,17 +68,12 @@ class Text(Format):
 
     writer = TextLineWriter
     holds_one_field = True
+    is_text = True
 
     def refusal(self, field: Field) -> str | None:
         if field.dtype == BYTES:
             return None
         return f"{field.name} is {field.type}, which {self.name} cannot hold"
-
-    def texts(
-        self, files: Sequence[str], keys: Sequence[str], values: Mapping[str, Any]
-    ) -> set[str]:
-        """All, if the first file begins with text in UTF-8."""
-        return set(keys) if files and begins_with_text(files[0]) else set()
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
         """The damage of a JSON document, if the name says JSON; lines alone show no damage."""

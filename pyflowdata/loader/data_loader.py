@@ -187,7 +187,7 @@ class DataLoader(Loader[BatchT]):
 
         Args:
             *blobs: Blobs, or one tuple or dict of blobs.
-            num_threads: Threads that work on batches; None or 0: one for each usable opened.
+            num_threads: Threads that work on batches; None or 0: one for each usable processor.
                 "auto": adjusted while the loader runs; `tuning` says how.
             prefetch: Batches that are made ahead; None or 0: chosen from their size and the number
                 of threads, and not more than an epoch has, if fewer keep the threads busy.  "auto":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import copy
+import dataclasses
 import functools
 import operator
 import os
@@ -505,7 +506,7 @@ class OpenLoader:
                 if status < 0:
                     raise self.failure(status)
         self.readers = tuple(
-            reader._replace(seed=seed, seed_is_default=False)
+            dataclasses.replace(reader, seed=seed, seed_is_default=False)
             for reader, seed in zip(self.readers, place.seeds, strict=True)
         )
         self.cursor.go(place.epoch, place.position)

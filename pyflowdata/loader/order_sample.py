@@ -224,7 +224,7 @@ def data_facts(
 
 
 def _as_dict(reader: Reader) -> dict[str, Any]:
-    return {**reader._asdict(), "index": reader.index._asdict(), "shuffle": reader.shuffle}
+    return {**vars(reader), "index": reader.index._asdict(), "shuffle": reader.shuffle}
 
 
 def _graph(blobs: Any) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..errors import InvalidArgumentError, printable, shown
@@ -177,7 +178,8 @@ class Index(NamedTuple):
     is_new: bool
 
 
-class Reader(NamedTuple):
+@dataclass(frozen=True)
+class Reader:
     """Facts about one reader of a loader.
 
     Attributes:
@@ -211,7 +213,7 @@ class Reader(NamedTuple):
     rank: int
     world_size: int
     left_out: int
-    index: Index  # type: ignore[assignment]  # hides a method of tuples
+    index: Index
     notices: tuple[str, ...] = ()
 
     @property

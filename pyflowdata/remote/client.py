@@ -32,7 +32,7 @@ from ..errors import (
     Error, FileError, InvalidArgumentError, UnsupportedError, login_pattern, missing_package,
     without_secrets,
 )  # fmt: skip
-from ..native import encode, lib
+from ..native import encode
 
 # ---- Addresses ----------------------------------------------------------------------------------
 

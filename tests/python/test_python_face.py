@@ -6,7 +6,6 @@ import os
 import pickle
 import pydoc
 import rlcompleter
-import signal
 import subprocess
 import sys
 import types

@@ -20,7 +20,7 @@ from ...loader import DataLoader
 from ...remote import is_remote
 from .columns import Array, RowShape, buffer_of, sizes_of
 from .damage import Damage, Scan, read_all
-from .detection import Detected
+from .detection import Detected, begins_with_text
 from .fields import BYTES, Field, field_of, listed_field, output_fields, port_name
 from .images import ImageFields
 from .row_types import TEXT
@@ -36,6 +36,8 @@ class Format(RecordFormat):
     Attributes:
         writer: The class that writes it; None: there is none.
         holds_one_field: Whether a file holds one field, without its name.
+        is_text: Whether its files are text, whose fields of bytes are text in UTF-8 if the first
+            file begins so.
         holds_records: Whether its writer takes the whole records that its reader returns.
         image_names: The usual names of fields in records of images; None: no names are usual.
         needs_images: Whether its records are images with labels, and nothing else.
@@ -47,6 +49,7 @@ class Format(RecordFormat):
 
     writer: ClassVar[type[Writer] | None] = None
     holds_one_field: ClassVar[bool] = False
+    is_text: ClassVar[bool] = False
     holds_records: ClassVar[bool] = False
     image_names: ClassVar[ImageFields | None] = None
     needs_images: ClassVar[bool] = False
@@ -211,6 +214,8 @@ class Format(RecordFormat):
             keys: The keys of fields, as the attr of the reader spells them.
             values: The attrs of the reader.
         """
+        if self.is_text and files and begins_with_text(files[0]):
+            return set(keys)
         return set()
 
     def options_of_name(self, path: str) -> dict[str, Any]:
