@@ -7,7 +7,6 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ..errors import Error, InvalidArgumentError, UnsupportedError, shown
 from ..nodes import Blob
