@@ -63,12 +63,18 @@ typedef struct parser {
 static pfd_status fail(const parser *p, const char *found, const char *at, size_t size,
                        pfd_error *err)
 {
-    char element[256], part[256];
+    char element[256], part[256], plain[256];
+    const char *shown = p->element;
+    size_t name_size = strcspn(shown, "=:"), digits = strspn(shown + name_size, "=0123456789");
+    if (digits > 1 && shown[name_size + digits] == ':') { /* the number of a column is not shown */
+        (void)snprintf(plain, sizeof plain, "%.*s%s", (int)(name_size < 200 ? name_size : 200),
+                       shown, shown + name_size + digits);
+        shown = plain;
+    }
     return p->host->fail_attr(err, p->attr, NULL, PFD_INVALID_ARGUMENT,
         ": in the field %s %s %s; a field is written [NAME=]KEY[:TYPE][=DEFAULT], like "
         "'label:int64', 'x:float32[28,28]', 'ids:int64[?]' or 'image=image/encoded:bytes'",
-        pfd_quote_bytes((const uint8_t *)p->element, (int64_t)strlen(p->element), element,
-                        sizeof element),
+        pfd_quote_bytes((const uint8_t *)shown, (int64_t)strlen(shown), element, sizeof element),
         found, pfd_quote_bytes((const uint8_t *)at, (int64_t)size, part, sizeof part));
 }
 
@@ -116,6 +122,22 @@ static int32_t is_one_of(const char *words, const char *word)
     return 0;
 }
 
+/* The type that is meant by a word of another language, or by one that is misspelled; or NULL. */
+static const char *likely_type(const char *word)
+{
+    static const char *const words[][2] = {
+        {"str", "bytes"}, {"string", "bytes"}, {"int", "int64"}, {"integer", "int64"},
+        {"long", "int64"}, {"float", "float32"}, {"double", "float64"}, {"boolean", "bool"},
+    };
+    static const char *const types[] = {
+        "bytes", "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+        "float16", "float32", "float64", "bfloat16",
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(words[i][0], word)) return words[i][1];
+    return pfd_nearest_name(word, types, sizeof types / sizeof *types);
+}
+
 /* dtype[shape], or bytes. */
 static pfd_status parse_type(const parser *p, const char *at, size_t size, pfd_field_spec *out,
                              pfd_error *err)
@@ -133,11 +155,14 @@ static pfd_status parse_type(const parser *p, const char *at, size_t size, pfd_f
     }
     out->type.dtype = pfd_dtype_parse(dtype);
     if (!out->type.dtype) {
-        char found[128];
+        char found[192];
+        const char *meant = likely_type(dtype);
         (void)snprintf(found, sizeof found,
-                       "the type is neither 'bytes'%s%s%s nor a dtype from 'bool' to 'float64':",
+                       "the type is neither 'bytes'%s%s%s nor a dtype from 'bool' to 'float64'%s%s"
+                       "%s:",
                        *p->bytes_types ? " or '" : "", p->bytes_types,
-                       *p->bytes_types ? "'" : "");
+                       *p->bytes_types ? "'" : "", meant ? " (did you mean '" : "",
+                       meant ? meant : "", meant ? "'?)" : "");
         return fail(p, found, at, size, err);
     }
     return bracket ? parse_shape(p, bracket, at + size, &out->type, err) : PFD_OK;

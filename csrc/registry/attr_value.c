@@ -336,7 +336,11 @@ static pfd_status refuse_kind(const pfd_attr *row, const pfd_attr_value *value, 
                          : is_float                   ? row->type == PFD_ATTR_LIST_FLOAT64
                                                       : row->type == PFD_ATTR_LIST_STRING &&
                                                             value->kind == PFD_VALUE_STRING;
-    if (is_list && is_element) pfd_text_add(&text, ": use [%s]", shown);
+    if (is_list && is_element && strstr(row->doc, "(height, width)"))
+        pfd_text_add(&text, ", (height, width): use [%s, %s], or shorter=%s of Resize to keep the "
+                     "aspect ratio", shown, shown, shown);
+    else if (is_list && is_element)
+        pfd_text_add(&text, ": use [%s]", shown);
     if (!strcmp(row->name, "data_dir") && value->kind == PFD_VALUE_LIST_STRING)
         pfd_text_add(&text, ", the folder of part files: paths of files are given as files=");
     return pfd_fail_attr(err, row->name, NULL, PFD_INVALID_ARGUMENT, "%s", data);

@@ -440,22 +440,41 @@ static const char *default_of(const pfd_arrow_column *column)
     return pfd_dtype_is_float(column->type.dtype) ? "=nan" : "=0";
 }
 
+/* What to do where files differ in the type of a column of numbers: no type fits them all. */
+static void add_cast(const pfd_field_spec *spec, const pfd_row_type *asked,
+                     const pfd_arrow_column *column, char *out, size_t capacity)
+{
+    const pfd_row_type *stored = &column->type;
+    *out = 0;
+    if (!spec->has_type || pfd_arrow_is_bytes(column) || asked->ndim != stored->ndim ||
+        asked->dtype == stored->dtype || asked->dtype == PFD_BOOL || stored->dtype == PFD_BOOL)
+        return;
+    int32_t is_float = pfd_dtype_is_float(asked->dtype) || pfd_dtype_is_float(stored->dtype);
+    int32_t is_core = spec->name_size == spec->key_size + 1 && spec->name[spec->key_size] == '_' &&
+                      !memcmp(spec->name, spec->key, (size_t)spec->key_size); /* `id_=id` */
+    (void)snprintf(out, capacity, "; if files differ in it, open each kind by itself, make the "
+                   "types equal by a = a.map(flow.Cast, '%.*s', dtype='%s'), and join them by "
+                   "a.concat(b)",
+                   (int)(spec->name_size - is_core), spec->name, is_float ? "float64" : "int64");
+}
+
 pfd_status pfd_arrow_column_find(const pfd_host *host, const pfd_file *file,
                                  const pfd_arrow_schema *schema, const pfd_arrow_output *output,
                                  int32_t *words, pfd_arrow_column *out, pfd_error *err)
 {
     int32_t at = 0;
-    char asked[256], stored[256], or_nulls[700] = "";
+    char asked[256], stored[256], or_nulls[700] = "", cast[700];
     const pfd_field_spec *spec = &output->spec;
     *out = (pfd_arrow_column){0};
     PFD_TRY(follow_path(host, file, schema, output, out, &at, err));
     const char *reason = output->is_json ? json_fault(schema, at)
                                          : find_column(schema, at, words, out);
     int32_t has_json = !output->is_json && reason && !json_fault(schema, at);
+    const char *written = spec->key; /* to the end of the element; the name may be ours */
     if (reason)
         return host->fail_attr(err, "columns", file, PFD_UNSUPPORTED,
                                ": the column of '%.200s' is %s and cannot be read%s: %s%s%.*s%s",
-                               output->element, pfd_arrow_type_name(&schema->fields[at]),
+                               written, pfd_arrow_type_name(&schema->fields[at]),
                                output->is_json ? " as JSON" : "", reason,
                                has_json ? "; for the text of its values in JSON write '" : "",
                                has_json ? (int)spec->key_size : 0, spec->key,
@@ -469,14 +488,15 @@ pfd_status pfd_arrow_column_find(const pfd_host *host, const pfd_file *file,
     if (!output->has_default)
         (void)snprintf(or_nulls, sizeof or_nulls, ", or '%.*s:%s%s' if it has nulls",
                        (int)spec->key_size, spec->key, stored, default_of(out));
+    add_cast(spec, &output->type, out, cast, sizeof cast);
     return host->fail_attr(
         err, "columns", file, PFD_INVALID_ARGUMENT,
-        ": the column of '%.200s' is %s here and cannot be read %s%s; write '%.*s:%s%s'%s",
-        output->element, pfd_arrow_type_name(&schema->fields[at]),
+        ": the column of '%.200s' is %s here and cannot be read %s%s; write '%.*s:%s%s'%s%s",
+        written, pfd_arrow_type_name(&schema->fields[at]),
         spec->has_type ? "as " : "without a type",
         spec->has_type ? pfd_format_field_type(&output->type, asked, sizeof asked) : "",
         (int)spec->key_size, spec->key, stored, output->has_default ? default_of(out) : "",
-        or_nulls);
+        or_nulls, cast);
 }
 
 /* ---- Columns, where the user left them out --------------------------------------------------- */

@@ -70,6 +70,7 @@ class Arrow(ColumnFormat):
     """Fields are the columns of the first file that rows can have, by their paths."""
 
     writer = ArrowWriter
+    has_objects = True
     refuses_compressed = True
     refuses_others = True
 

@@ -603,6 +603,7 @@ class JSONLines(Format):
 
     writer = JSONLinesWriter
     field = PathField
+    has_objects = True
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
         """A document is not empty; a file of lines may be."""

@@ -67,6 +67,7 @@ class Parquet(ColumnFormat):
     """Tables whose row groups pyarrow decodes."""
 
     writer = ParquetWriter
+    has_objects = True
     refuses_compressed = True
 
     def schema(self, path: str) -> Any:

@@ -92,6 +92,8 @@ def hint_of_texts(
     if type(failure) is AttributeError and isinstance(failure.obj, bytes) and texts:
         names = " and ".join(map(repr, sorted(texts)))
         return f"; texts of a record are bytes, here {names}: decode() makes a str of one"
+    if type(failure) is KeyError and (other := _other_key(failure)) is not None:
+        return f"; there is the key {other!r}: texts of a record are bytes, decode() makes a str"
     found = None
     if type(failure) is TypeError:
         found = _found(_Mixtures, function, texts, by_place, False, is_batched)
@@ -100,6 +102,34 @@ def hint_of_texts(
     expression, field, *_ = found
     return (f"; {field!r} is bytes, as texts of a record are: in {expression} write b'...' for the "
             "str, or call decode() of the text")  # fmt: skip
+
+
+def _other_key(failure: KeyError) -> str | bytes | None:
+    """The missing key as a str for bytes, or as bytes for a str, if a dict has it that the failing
+    line may mean: one of a variable, or one that is written there."""
+    key, trace = failure.args[0] if failure.args else None, failure.__traceback__
+    other: str | bytes
+    try:
+        if isinstance(key, bytes):
+            other = key.decode()
+        elif isinstance(key, str):
+            other = key.encode()
+        else:
+            return None
+    except UnicodeError:
+        return None
+    if trace is None:
+        return None
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    frame, code = trace.tb_frame, trace.tb_frame.f_code
+    named = (*frame.f_locals.values(), *map(frame.f_globals.get, code.co_names))
+    dicts = (one for one in named if type(one) is dict)
+    written = (one if type(one) is tuple else (one,) for one in code.co_consts)
+    is_there = any(other in one for one in dicts) or any(
+        type(one) is type(other) and one == other for some in written for one in some
+    )
+    return other if is_there else None
 
 
 def _found(

@@ -164,6 +164,7 @@ def test_what_is_refused():
         ({}, r"no size is given: set size=\(height, width\), or shorter"),
         ({"size": (3, 4), "longer": 5}, "size is given, and so is longer"),
         ({"size": [3]}, r"size=\(3, 3\), or shorter=3 to keep the aspect ratio"),
+        ({"size": 3}, r"must be a .*, \(height, width\): use \[3, 3\], or shorter=3 of Resize"),
         ({"size": [3, 4, 5]}, r"attr 'size' has 3 numbers; it must be \(height, width\)"),
         ({"size": (3, 0)}, r"must be in \[1, 65535\]"),
         ({"shorter": 5, "longer": 4}, "attr 'longer' = 4 is less than shorter = 5"),

@@ -1041,8 +1041,9 @@ static const char *name_of(const row *r, int64_t field, char *out, size_t capaci
     return csv_layout_name(r->layout, &r->table->format, field, out, capacity);
 }
 
-/* Whether the header has the name of a column, so that the name alone is its key. */
-static int32_t is_in_header(const row *r, const pfd_csv_column *column, int64_t field)
+/* The size of the name of a column in the header, so that the name alone is its key; 0: the header
+ * does not have it. A name that outputs cannot have got underscores. */
+static int64_t size_in_header(const row *r, const pfd_csv_column *column, int64_t field)
 {
     uint8_t name[256];
     int64_t at = 0;
@@ -1052,26 +1053,30 @@ static int32_t is_in_header(const row *r, const pfd_csv_column *column, int64_t 
         (void)pfd_csv_next_field(&r->table->format, r->layout->first_row,
                                  r->layout->first_row_size, &at, &found);
     int64_t size = field_name(r->layout, &r->table->format, &found, name, sizeof name);
-    return size > 0 && size == column->name_size && !memcmp(name, column->name, (size_t)size);
+    if (size > column->name_size || memcmp(name, column->name, (size_t)size) != 0) return 0;
+    for (int64_t i = size; i < column->name_size; i++)
+        if (column->name[i] != '_') return 0;
+    return size;
 }
 
 static pfd_status fail_missing(const row *r, const pfd_csv_column *column, int64_t field,
                                int64_t byte, const char *found, pfd_error *err)
 {
-    char name[512];
-    int32_t is_named = is_in_header(r, column, field);
-    const char *key = is_named ? column->name : column->spec; /* a spec begins with NAME=KEY */
-    int64_t size = is_named ? column->name_size : column->key + column->key_size - column->spec;
+    char name[512], or_nan[600] = "";
+    int64_t in_header = size_in_header(r, column, field);
+    const char *key = in_header ? column->name : column->spec; /* a spec begins with NAME=KEY */
+    int64_t size = in_header ? in_header : column->key + column->key_size - column->spec;
+    int32_t is_float = pfd_dtype_is_float(column->type.dtype);
+    const char *dtype = column->is_bytes ? "bytes" : pfd_dtype_name(column->type.dtype);
+    const char *value = column->is_bytes ? "none" : is_float ? "nan" : "0";
+    if (!column->is_bytes && !is_float)
+        (void)snprintf(or_nan, sizeof or_nan, ", or '%.*s:float64=nan'",
+                       (int)(size < 500 ? size : 500), key);
     return r->args->host->fail_row(
         err, r->number, byte, PFD_CORRUPT_DATA,
-        "%s: expected %s for '%s', found %s; a default of the column replaces a missing value, as "
-        "in '%.*s:%s=%s'%s",
-        name_of(r, field, name, sizeof name), pfd_csv_value_kind(column->type.dtype), column->spec,
-        found,
-        (int)size, key,
-        column->is_bytes ? "bytes" : pfd_dtype_name(column->type.dtype),
-        pfd_dtype_is_float(column->type.dtype) ? "nan" : "0",
-        column->is_bytes ? "" : ", or is NaN in a column of floats, for FillMissing");
+        "%s: expected %s for %s, found %s; write '%.*s:%s=%s', which puts %s there%s",
+        name_of(r, field, name, sizeof name), pfd_csv_value_kind(column->type.dtype), dtype, found,
+        (int)size, key, dtype, value, value, or_nan);
 }
 
 /* Reports a cell that does not fit the type of its column, which the attr `columns` states. */
@@ -1084,9 +1089,8 @@ static pfd_status fail_value(const row *r, const pfd_csv_column *column, int64_t
         pfd_quote_bytes(r->text + at->begin, at->end - at->begin, text, sizeof text);
     if (found == PFD_OUT_OF_RANGE) {
         (void)r->args->host->fail_row(err, r->number, at->begin, PFD_CORRUPT_DATA,
-                                      "%s: %s is out of the range of %s, the type of '%s'",
-                                      name_of(r, field, name, sizeof name), shown, dtype,
-                                      column->spec);
+                                      "%s: %s is out of the range of %s, its type",
+                                      name_of(r, field, name, sizeof name), shown, dtype);
         return pfd_error_set_attr(err, "columns");
     }
     double number;
@@ -1099,9 +1103,9 @@ static pfd_status fail_value(const row *r, const pfd_csv_column *column, int64_t
                            ? "; the type of a text column is bytes, as in 'name:bytes'"
                            : "; if the first line of the file is a header, set header='yes'";
     (void)r->args->host->fail_row(
-        err, r->number, at->begin, PFD_CORRUPT_DATA, "%s: expected %s for '%s' (%s), found %s%s",
-        name_of(r, field, name, sizeof name), pfd_csv_value_kind(column->type.dtype), column->spec,
-        dtype, shown, hint);
+        err, r->number, at->begin, PFD_CORRUPT_DATA, "%s: expected %s for %s, found %s%s",
+        name_of(r, field, name, sizeof name), pfd_csv_value_kind(column->type.dtype), dtype, shown,
+        hint);
     return pfd_error_set_attr(err, "columns");
 }
 

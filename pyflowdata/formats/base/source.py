@@ -15,6 +15,7 @@ from ...nodes.attr_values import parse_attr
 from ...nodes.node import files_of
 from ...nodes.registry import FileFormat
 from ...words.plain_text import no_field
+from ...words.remedies import did_you_mean, similar
 from .fields import Field, field_of, notes_of, output_fields, port_name, specs, split_spec
 
 # ---- Arrays and tables of the program ------------------------------------------------------------
@@ -95,12 +96,14 @@ class RecordFormat(FileFormat):
         refuses_others: Whether its reader looks at the beginning of each file before it gives
             records, and names a file that is of another format or compressed.
         field: The class of fields that the user gives with their types.
+        has_objects: Whether a name with a dot is a field of an object, which NAME:json takes whole.
     """
 
     decompresses_whole: ClassVar[bool] = False
     refuses_compressed: ClassVar[bool] = False
     refuses_others: ClassVar[bool] = False
     field: ClassVar[type[Field]] = Field
+    has_objects: ClassVar[bool] = False
 
     @property
     def list_attrs(self) -> frozenset[str]:
@@ -200,23 +203,56 @@ class Source:
         if re.fullmatch(r"[a-z]+\d+(\[.*)?", kind) and kind.partition("[")[0] not in NUMBERS:
             raise InvalidArgumentError(
                 f"fields: in {shown(spec)}, the type {shown(kind)} is none of bytes, "
-                f"{', '.join(NUMBERS)}",
+                f"{', '.join(NUMBERS)}{did_you_mean(kind.partition('[')[0], NUMBERS)}",
                 attr="fields",
             )
         if not colon:
-            left_out = f". Left out: {'; '.join(self.left_out)}" if self.left_out else ""
             key = spec[spec.find("=") + 1 :]
-            advice = "; with a type, NAME:TYPE=DEFAULT, the reader tries such a field"
             later = (
                 f"; only the first {self.num_looked_at} records were looked at: if it comes later, "
                 f"write {shown(f'{spec}:int64=-1')}, or another type"
             )
+            said = no_field(key, known) + self._left_out_like(key)
             raise InvalidArgumentError(
-                no_field(key, known) + left_out
-                + (later if self.num_looked_at else advice * bool(left_out))
-            )  # fmt: skip
+                self._why_no_field(key) or said + (later if self.num_looked_at else "")
+            )
         field = known.get(key, self.format.field(key, "")).with_type(kind)
         return dataclasses.replace(field, name=name, key=field.key or key) if name else field
+
+    def _reasons(self) -> dict[str, str]:
+        """Why columns were left out, by name; a text that names none has its own key."""
+        named = (one.partition(", which ") for one in self.left_out)
+        return {name: reason for name, _, reason in named}
+
+    def _left_out_like(self, name: str) -> str:
+        """The columns that were left out, and that a wrong name may mean."""
+        if not self.fields:
+            return f". Left out: {'; '.join(self.left_out)}" if self.left_out else ""
+        reasons = self._reasons()
+        said = [one for one, reason in reasons.items() if not reason]
+        near = similar(name, reasons)
+        if near is not None and near not in said:
+            said.append(f"{near}, which {reasons[near]}")
+        return f". Left out: {'; '.join(said)}" if said else ""
+
+    def _why_no_field(self, name: str) -> str:
+        """The message about the name of an object or of a column that was left out; "": it is of
+        neither."""
+        known = [field.name for field in self.fields]
+        members = [one for one in known if one.startswith(f"{name}.")]
+        if members and self.format.has_objects:
+            return (
+                f"{shown(name)} is an object: {shown(f'{name}:json')} takes it whole, and "
+                f"{shown(members[0])} one of its fields; it has {', '.join(members)}"
+            )
+        reason = self._reasons().get(name)
+        if not reason:
+            return ""
+        says_how = "fields=[" in reason or ":json'" in reason
+        advice = "" if says_how else "; with a type, NAME:TYPE=DEFAULT, the reader tries it"
+        return (
+            f"the column {shown(name)} {reason}{advice}; there are {', '.join(known) or 'none'}"
+        )
 
     def with_attrs(self, texts: Mapping[str, str]) -> Source:
         """The source with attrs of the reader, as a command line spells them.

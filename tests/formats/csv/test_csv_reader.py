@@ -235,6 +235,17 @@ def test_bools(table) -> None:
             read(table(f"{bad},\n"), ["0:bool"])
 
 
+def test_a_type_of_another_language_is_hinted_at(table) -> None:
+    path = table("a,b\n1,x\n")
+    words = {"str": "bytes", "string": "bytes", "int": "int64", "float": "float32"}
+    for word, meant in {**words, "double": "float64", "flot32": "float32"}.items():
+        says = rf"in (the field )?'b:{word}',? the type .*did you mean '{meant}'"
+        with pytest.raises(flow.InvalidArgumentError, match=says):
+            flow.open(path, fields=[f"b:{word}"])
+    with pytest.raises(flow.CorruptDataError, match=r"\('b'\): expected an integer for int32, f"):
+        flow.open(path, fields=["b:int32"]).head(1)
+
+
 # ---- Missing values -----------------------------------------------------------------------------
 
 
@@ -242,7 +253,12 @@ def test_bools(table) -> None:
 @pytest.mark.parametrize("text", ["", "  ", '""', "NA", "null"])
 def test_a_missing_value_is_an_error_or_the_default(table, dtype: str, text: str) -> None:
     path = table(f"a,b\n1,{text}\n")
-    says = rf"a\.csv:2 .*column 1 \('b'\): expected .* for 'b:{dtype}'"
+    what = "nan" if dtype.startswith("float") else "0"
+    or_nan = "" if what == "nan" else ", or 'b:float64=nan'"
+    says = (
+        rf"a\.csv:2 .*column 1 \('b'\): expected .* for {dtype}, found .*; "
+        rf"write 'b:{dtype}={what}', which puts {what} there{or_nan}$"
+    )
     with pytest.raises(flow.CorruptDataError, match=says):
         read(path, [f"b:{dtype}"])
     assert read(path, [f"b:{dtype}=1"]) == [[1]]

@@ -738,10 +738,29 @@ def test_a_file_that_is_replaced_after_open_gives_no_row(tmp_path):
 
 
 def test_columns_that_are_left_out_are_named(tmp_path):
-    path = write(tmp_path / "a.parquet", pa.table({"i": [1, 2], "v": [None, 3]}))
-    with pytest.raises(flow.InvalidArgumentError, match="no field 'v'.*Left out: v, .* default"):
-        flow.open(path, fields=["v"])
-    assert flow.open(path, fields=["v:int64=7"]).column("v").tolist() == [7, 3]
+    columns = {"i": [1, 2], "value": [None, 3], "meta": [{"x": 1}, {"x": 2}]}
+    path = write(tmp_path / "a.parquet", pa.table(columns))
+    for name, says in (
+        ("value", r"^the column 'value' has nulls .*\[\"value:int64=0\", ...\]; there are i, meta"),
+        ("valeu", "^there is no field 'valeu'; .*Left out: value, which has nulls"),
+        ("j", "^there is no field 'j'; there are i, meta.x$"),
+        ("meta", "^'meta' is an object: 'meta:json' takes it whole, and 'meta.x' one of"),
+    ):
+        with pytest.raises(flow.InvalidArgumentError, match=says):
+            flow.open(path, fields=[name])
+    assert flow.open(path, fields=["value:int64=7"]).column("value").tolist() == [7, 3]
+
+
+def test_files_that_differ_in_the_type_of_a_number(tmp_path):
+    """No type fits both; what the message says does."""
+    for name, ids in (("1", [1, 2]), ("2", [3.0, 4.5])):
+        write(tmp_path / f"m{name}.parquet", pa.table({"id": ids}))
+    says = r"write 'id:float64'.*; if files differ .* a.map\(flow.Cast, 'id', dtype='float64'\), .*"
+    with pytest.raises(flow.InvalidArgumentError, match="column of 'id:int64' is float.*" + says):
+        flow.open(tmp_path / "m*.parquet").rows([0, 3])
+    one, other = (flow.open(tmp_path / f"m{name}.parquet") for name in "12")
+    both = one.map(flow.Cast, "id", dtype="float64").concat(other)
+    assert both.column("id").tolist() == [1, 2, 3, 4.5]
 
 
 def test_without_pyarrow_the_package_is_named(tmp_path, monkeypatch):
