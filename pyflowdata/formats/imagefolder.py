@@ -14,6 +14,7 @@ from ..nodes import find_op
 from ..nodes.image_files import ENDINGS, ending_of
 from ..words.remedies import CHOOSE
 from .base.damage import Damage, Scan
+from .base.detection import Detected
 from .base.fields import Field
 from .base.format import Format
 from .base.images import ImageEncoding, ImageFields, encoded_rows
@@ -311,6 +312,10 @@ class ImageFolder(Format):
     image_names = ImageFields(_IMAGE, _LABEL, _CLASS_NAME)
     needs_images = True
     file_field = _IMAGE
+
+    def files_to_infer(self, source: Source, one: Detected) -> tuple[str, ...]:
+        """All folders, as each may have classes that the others do not have."""
+        return source.files
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
         found = super().damage(source, scan)

@@ -1069,7 +1069,7 @@ static pfd_status fail_missing(const row *r, const pfd_csv_column *column, int64
     int32_t is_float = pfd_dtype_is_float(column->type.dtype);
     const char *dtype = column->is_bytes ? "bytes" : pfd_dtype_name(column->type.dtype);
     const char *value = column->is_bytes ? "none" : is_float ? "nan" : "0";
-    if (!column->is_bytes && !is_float)
+    if (!column->is_bytes && !is_float && column->type.dtype != PFD_BOOL)
         (void)snprintf(or_nan, sizeof or_nan, ", or '%.*s:float64=nan'",
                        (int)(size < 500 ? size : 500), key);
     return r->args->host->fail_row(

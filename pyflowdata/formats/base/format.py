@@ -104,9 +104,8 @@ class Format(RecordFormat):
             CorruptDataError: The file is damaged at this place, or has no records: then `reason`
                 says so.
         """
-        own = dataclasses.replace(source, files=(one.path,))
         try:
-            node = own.reader()
+            node = dataclasses.replace(source, files=self.files_to_infer(source, one)).reader()
         except UnsupportedError as failure:
             if not find_op(self.reader).outputs_attr:
                 raise
@@ -123,6 +122,10 @@ class Format(RecordFormat):
             fields = output_fields(node.outputs)
         left_out = (*source.left_out, *node.left_out)
         return dataclasses.replace(source, fields=fields, left_out=left_out)
+
+    def files_to_infer(self, source: Source, one: Detected) -> tuple[str, ...]:
+        """Those of the source's files whose records show what infer() finds: only this one."""
+        return (one.path,)
 
     def found_by_reader(self, values: Mapping[str, object]) -> Mapping[str, object]:
         """The attrs of the reader that were left out, as the first records show them.

@@ -254,7 +254,7 @@ def test_a_type_of_another_language_is_hinted_at(table) -> None:
 def test_a_missing_value_is_an_error_or_the_default(table, dtype: str, text: str) -> None:
     path = table(f"a,b\n1,{text}\n")
     what = "nan" if dtype.startswith("float") else "0"
-    or_nan = "" if what == "nan" else ", or 'b:float64=nan'"
+    or_nan = ", or 'b:float64=nan'" if dtype == "int32" else ""
     says = (
         rf"a\.csv:2 .*column 1 \('b'\): expected .* for {dtype}, found .*; "
         rf"write 'b:{dtype}={what}', which puts {what} there{or_nan}$"

@@ -127,6 +127,8 @@ def test_several_folders_are_one_data_set(tmp_path):
         ids = np.concatenate([ids for _, _, ids in batches])
         assert list(zip(found, labels.tolist(), strict=True)) == expected
         assert ids.tolist() == [[0, 0], [0, 1], [1, 2], [1, 3], [1, 4]]
+    opened = flow.open([one, two])
+    assert [(one["image"], one["label"]) for one in opened] == expected
 
 
 def test_names_that_are_not_utf8(tmp_path, capsys):
