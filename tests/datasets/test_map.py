@@ -427,7 +427,7 @@ def test_explode_of_texts_of_json_advises_to_parse_them(tmp_path):
 def test_the_default_that_is_advised_for_a_late_gap_is_one_of_fields(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("name,seats\n" + "a,1\n" * 30_000 + "b,\n")
-    with pytest.raises(flow.CorruptDataError, match="as in 'seats:int64=0'"):
+    with pytest.raises(flow.CorruptDataError, match="write 'seats:int64=0', which puts 0 there"):
         flow.open(path).column("seats")
     assert flow.open(path, fields=["seats:int64=0"]).column("seats")[-1] == 0
 

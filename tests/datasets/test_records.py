@@ -289,7 +289,7 @@ def test_which_form_a_function_has():
         (lambda r: {**r}, "makes no field"),
         (lambda r: {1: 2}, "with the key 1; keys are names of fields"),
         (lambda r: r["nowhere"], r"KeyError: 'nowhere'; .* x, y, text, tokens .*cords.py:\d+\)"),
-        (lambda r: {"z": {"a": 1, "": 2}[r["text"]]}, "KeyError: b''; there is the key '': a text"),
+        (lambda r: {"z": {"a": 1, "": 2}[r["text"]]}, "KeyError: b''; there is the key '': texts"),
         (lambda r: {"z": OF_BYTES[r["text"].decode()]}, "KeyError: ''; .* there is the key b''"),
         (lambda r: {"z": {b"a": 1}[r["text"]]}, r"KeyError: b'' \("),
         (lambda r: {"z": r["tokns"]}, r"'tokns'; .*; did you mean 'tokens'\? .*cords.py:\d+\)"),

@@ -125,7 +125,7 @@ def test_a_table_becomes_tensors(table):
         is_gap = np.isnan(ages)
         assert np.allclose(found[~is_gap], truth[~is_gap], rtol=1e-5, atol=1e-6)
         assert len(set(found[is_gap].tolist())) == 1
-    with pytest.raises(flow.CorruptDataError, match="a default .* replaces a missing value"):
+    with pytest.raises(flow.CorruptDataError, match="or 'n:float64=nan'"):
         flow.Statistics.fit(flow.open(path), "n")  # the first records have integers without gaps
     counts = flow.Statistics.fit(data, "n")
     assert counts.missing == 1 and counts.max == 29_999

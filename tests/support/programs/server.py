@@ -78,6 +78,7 @@ def fresh_stream(name, mode, buffering):
 def become(order, answers, streams):
     """Makes this process that of the program, up to its code; returns source and file."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a shell may have started the tests without it
     with open(order) as file:
         file.seek(0)
         order = json.load(file)
