@@ -514,7 +514,6 @@ void pfd_remote_file_close(pfd_remote_file *self)
     forget(&urgent, self);
     forget(&ahead, self);
     forget(&looks, self);
-    (void)pthread_cond_broadcast(&came); /* its requests that wait for another attempt end */
     pthread_mutex_unlock(&lock);
     release(self);
 }
@@ -1012,17 +1011,16 @@ static pfd_status claim(pfd_remote_file *file, int64_t first, int64_t *n, int *f
     return PFD_OK;
 }
 
-/* A request whose pause is over, and which may run, or one of a file that was closed; NULL: none.
- * Else *until is when the first pause ends (lock held). */
+/* A request whose pause is over, and which may run; NULL: none.  Else *until is when the first
+ * pause ends (lock held). */
 static pfd_fetch *due_retry(int64_t *until)
 {
     int64_t now = pfd_clock_ns();
     *until = INT64_MAX;
     for (pfd_fetch **at = &retries; *at; at = &(*at)->next) {
         pfd_fetch *self = *at;
-        int32_t is_closed = self->file->is_closed;
-        if (self->retry_at_ns > now && !is_closed) *until = least(*until, self->retry_at_ns);
-        else if (is_closed || may_run(self->file)) {
+        if (self->retry_at_ns > now) *until = least(*until, self->retry_at_ns);
+        else if (may_run(self->file)) {
             *at = self->next;
             self->since = now;
             in_flight += self->blocks;
@@ -1052,7 +1050,6 @@ typedef struct task {
     pfd_fetch *retry;    /* NULL: a new request */
     wanted_block wanted; /* the file NULL: fetching has stopped */
     int64_t blocks;      /* of a new request, from the wanted one on */
-    int32_t is_closed;   /* the file of `retry`, for which nobody waits any more */
 } task;
 
 /* Waits for a request whose pause is over, or else for a block that nobody has taken. */
@@ -1068,10 +1065,8 @@ static task take(void)
         else (void)pthread_cond_wait(&came, &lock);
     }
     if (is_stopped) wanted->file = NULL;
-    else if (next.retry) {
-        wanted->file = next.retry->file;
-        next.is_closed = wanted->file->is_closed;
-    } else next.blocks = take_wanted(wanted);
+    else if (next.retry) wanted->file = next.retry->file;
+    else next.blocks = take_wanted(wanted);
     if (wanted->file) add_requests(wanted->file, 1);
     pthread_mutex_unlock(&lock);
     return next;
@@ -1103,15 +1098,6 @@ static void end(pfd_fetch *self)
     if (self->fd >= 0) close(self->fd);
     leave(self->file);
     free(self);
-}
-
-/* Ends a request without another attempt. */
-static void drop(pfd_fetch *self)
-{
-    pthread_mutex_lock(&lock);
-    give_up(self->file, self->first, self->blocks, IDLE);
-    pthread_mutex_unlock(&lock);
-    end(self);
 }
 
 /* Makes a request of what was taken; NULL: others have it, or it failed. */
@@ -1155,8 +1141,7 @@ pfd_fetch *pfd_fetch_take(pfd_fetch_range *range)
 {
     for (task next = take(); next.wanted.file; next = take()) {
         pfd_fetch *self = next.retry ? next.retry : begin(&next.wanted, next.blocks);
-        if (next.is_closed) drop(self);
-        if (!self || next.is_closed) continue;
+        if (!self) continue;
         describe(self, range);
         return self;
     }

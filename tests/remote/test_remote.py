@@ -591,27 +591,6 @@ def test_a_store_that_goes_away_is_told_after_one_time_whatever_waits_for_it(
             assert found > 60
 
 
-def test_no_request_is_tried_again_for_a_loader_that_is_closed(monkeypatch):
-    monkeypatch.setattr(client, "_FETCH_PAUSES", (0.1,) * 100)
-    asked = []
-
-    def fault(number):
-        asked.append(number)
-        return "503" if len(asked) > 4 else None
-
-    with serving({"a.bin": numbers(64 * MB).tobytes()}) as server:
-        server.fault = fault
-        with flow.DataLoader(raw(f"{server.url}/a.bin").batch(1024), prefetch=2) as loader:
-            next(iter(loader))
-            last, before = time.monotonic() + 30, client.retries
-            while client.retries < before + 8 and time.monotonic() < last:
-                time.sleep(0.01)
-        time.sleep(0.1)  # what was on its way ends
-        count = len(asked)
-        time.sleep(0.4)
-        assert len(asked) == count > 4
-
-
 @pytest.mark.parametrize("fault", ["503", "hang"])
 def test_an_object_that_does_not_come_holds_up_no_other_object_or_store(cache, monkeypatch, fault):
     """Its tries took all threads, which slept in the pauses between them."""
