@@ -18,6 +18,7 @@ from support.oracle import (
     MODES,
     SANITIZED,
     Table,
+    COUNTS_BYTES,
     allocated_bytes,
     deliver,
     deliver_epochs,
@@ -195,6 +196,8 @@ def test_memory_is_flat_over_many_batches(tmp_path):
         grown = allocated_bytes() - before
         assert total == most / table.size * table.rows[:, 0].sum()
         assert loader.stats()["slots"] <= 8
+    if not COUNTS_BYTES:
+        pytest.skip("the C library does not count what is allocated")
     assert grown < 256 << 10
 
 
@@ -219,7 +222,10 @@ def test_opening_and_closing_many_loaders_leaves_nothing(table):
         return allocated_bytes() - before
 
     # Other threads of the tests allocate, too; 2 KB of each loader are there in every round.
-    assert any(growth() < 2 * 40 << 10 for _ in range(10))
+    is_flat = any(growth() < 2 * 40 << 10 for _ in range(10))
+    if not COUNTS_BYTES:
+        pytest.skip("the C library does not count what is allocated")
+    assert is_flat
 
 
 # ---- Threads -------------------------------------------------------------------------------------

@@ -1053,7 +1053,8 @@ static int64_t size_in_header(const row *r, const pfd_csv_column *column, int64_
         (void)pfd_csv_next_field(&r->table->format, r->layout->first_row,
                                  r->layout->first_row_size, &at, &found);
     int64_t size = field_name(r->layout, &r->table->format, &found, name, sizeof name);
-    if (size > column->name_size || memcmp(name, column->name, (size_t)size) != 0) return 0;
+    if (size < 1 || size > column->name_size || memcmp(name, column->name, (size_t)size) != 0)
+        return 0;
     for (int64_t i = size; i < column->name_size; i++)
         if (column->name[i] != '_') return 0;
     return size;
